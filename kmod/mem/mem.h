@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * mem: memory that te may touch, on both sides of the wire.
+ *
+ * A te_space is one context's registered memory: its te_mrs by id and by
+ * address, and the name under which it is exported. A te_seg is a peer's space
+ * as seen from here: its devs and te_rmrs with the keys for each dev.
+ *
+ * All of it runs in process context. Nothing here knows a transport: a te_mr
+ * carries one te_mr_map for each dev, made and unmade by the transport.
+ */
+#ifndef TE_MEM_H
+#define TE_MEM_H
+
+#include <linux/completion.h>
+#include <linux/in6.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rbtree.h>
+#include <linux/refcount.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <linux/te.h>
+
+struct mm_struct;
+struct net;
+struct te_dev;
+struct te_mr;
+struct te_peer;
+
+#define TE_ACCESS_LOCAL		(TE_LOCAL_READ | TE_LOCAL_WRITE)
+#define TE_ACCESS_REMOTE	(TE_REMOTE_READ | TE_REMOTE_WRITE)
+#define TE_ACCESS_ALL		(TE_ACCESS_LOCAL | TE_ACCESS_REMOTE)
+
+/* Devs of one node: their ids are indices below this. */
+#define TE_MAX_DEVS		32
+
+/**
+ * struct te_mr_map - one te_mr on one dev
+ * @mr: the region (borrowed: the map dies before it)
+ * @dev: the dev (borrowed: the map dies before it)
+ * @dev_link: on the dev's list of maps, protected by te_xport_mutex
+ * @unmap: undo and free; may sleep; te_xport_mutex held
+ * @chunk_shift: chunk i holds bytes [i << shift, (i + 1) << shift), counted from
+ *	the page start of the region's first byte
+ * @nr_chunks: entries of @keys
+ * @keys: local and remote key of each chunk
+ */
+struct te_mr_map {
+	struct te_mr *mr;
+	struct te_dev *dev;
+	struct list_head dev_link;
+	void (*unmap)(struct te_mr_map *map);
+	u32 chunk_shift;
+	u32 nr_chunks;
+	struct te_key {
+		u32 lkey;
+		u32 rkey;
+	} *keys;
+};
+
+/**
+ * struct te_mr - a registered range of a process's memory
+ * @refs: one for the registration, one for each task that uses it
+ * @id: in its space
+ * @access: TE_* access bits
+ * @addr: user address of the first byte
+ * @last: user address of the last byte
+ * @base: address that peers use for @addr
+ * @rb: in te_space.tree; @subtree_last belongs to it
+ * @nr_regs: how often it was registered, protected by te_space.reg_lock
+ * @nr_pages: pages pinned
+ * @pages: @nr_pages entries, ascending address
+ * @maps: te_mr_map by dev id; changed under te_xport_mutex only; readers hold a
+ *	task's reference and run on the dev's own mover, or hold te_space.lock
+ * @space: holds a reference
+ * @idle: woken when only the registration's reference is left or none is
+ * @free_work: unmaps, unpins and frees where the last put may not sleep
+ */
+struct te_mr {
+	refcount_t refs;
+	u32 id;
+	u32 access;
+	u64 addr;
+	u64 last;
+	u64 base;
+	struct rb_node rb;
+	u64 subtree_last;
+	u32 nr_regs;
+	unsigned long nr_pages;
+	struct page **pages;
+	struct xarray maps;
+	struct te_space *space;
+	struct work_struct free_work;
+};
+
+/**
+ * struct te_watch - somebody who follows a space (a peer's open segment)
+ * @link: on te_space.watches
+ * @mr_news: a region with remote access came (@gone false) or went; called
+ *	under te_space.lock: must not sleep and only note it down
+ * @space_gone: the space died; same context; the watch is off the list already
+ */
+struct te_watch {
+	struct list_head link;
+	void (*mr_news)(struct te_watch *watch, u32 mr_id, bool gone);
+	void (*space_gone)(struct te_watch *watch);
+};
+
+/**
+ * struct te_space - one context's registered memory
+ * @ref: the context, each mr, and each watcher's owner hold one
+ * @mm: whose memory; a grabbed mm_struct, not its users
+ * @reg_lock: serialises register and unregister, held while pinning (killable)
+ * @lock: protects all below; never held while anything waits
+ * @tree: interval tree of mrs by user address
+ * @mrs: mrs by id; ids only grow
+ * @next_id: for xa_alloc_cyclic()
+ * @watches: te_watch
+ * @dead: nothing may be added any more
+ * @exported: on the list of exports
+ * @export_link: on the list of exports, protected by te_exports_lock
+ * @net: network namespace of the export
+ * @name: of the export, NUL-terminated
+ */
+struct te_space {
+	struct kref ref;
+	struct mm_struct *mm;
+	struct mutex reg_lock; /* protects registrations while they pin */
+	struct mutex lock; /* protects tree, mrs, watches, dead */
+	struct rb_root_cached tree;
+	struct xarray mrs;
+	u32 next_id;
+	struct list_head watches;
+	bool dead;
+	bool exported;
+	struct list_head export_link;
+	struct net *net;
+	char name[TE_MAX_NAME + 1];
+};
+
+/**
+ * struct te_mr_desc - what a peer is told of a region
+ * @id: of the region
+ * @access: TE_REMOTE_* bits
+ * @base: address that peers use
+ * @length: bytes
+ * @page_off: offset of the first byte in its page; chunks count from there
+ * @dev_mask: bit i: mapped on the owner's dev of id i
+ */
+struct te_mr_desc {
+	u32 id;
+	u32 access;
+	u64 base;
+	u64 length;
+	u32 page_off;
+	u32 dev_mask;
+};
+
+/* Space: made and killed by the context. */
+struct te_space *te_space_create(struct mm_struct *mm);
+void te_space_kill(struct te_space *space);
+void te_space_get(struct te_space *space);
+void te_space_put(struct te_space *space);
+
+/**
+ * te_space_export() - give a space a name in a network namespace
+ * @space: the space
+ * @net: network namespace
+ * @name: @len bytes, already checked for characters; copied
+ * @len: 1 to TE_MAX_NAME
+ *
+ * Return: 0, -EEXIST name taken or space exported already.
+ */
+int te_space_export(struct te_space *space, struct net *net, const char *name,
+		    size_t len);
+
+/**
+ * te_space_find() - exported space by name
+ * @net: network namespace
+ * @name: @len bytes, any content
+ * @len: bytes
+ *
+ * Return: the space with a reference, or ERR_PTR(-ENOENT).
+ */
+struct te_space *te_space_find(struct net *net, const char *name, size_t len);
+
+/**
+ * te_space_watch() - follow a space
+ * @space: the space
+ * @watch: callbacks set; on the list until te_space_unwatch() or space_gone
+ *
+ * News start with the call: walk the regions afterwards.
+ *
+ * Return: 0, -ESTALE the space is dead.
+ */
+int te_space_watch(struct te_space *space, struct te_watch *watch);
+void te_space_unwatch(struct te_space *space, struct te_watch *watch);
+
+/**
+ * te_space_next_mr() - walk the regions that have remote access
+ * @space: the space
+ * @id: first id to look at
+ * @desc: filled
+ *
+ * Return: 0, -ENOENT none left.
+ */
+int te_space_next_mr(struct te_space *space, u32 id, struct te_mr_desc *desc);
+
+/**
+ * te_space_mr_keys() - remote keys of a region on one dev
+ * @space: the space
+ * @mr_id: the region
+ * @dev_id: the dev
+ * @first: first chunk
+ * @keys: room for @max keys
+ * @max: at most so many
+ *
+ * Return: keys written (0: @first is behind the last chunk), -ENOENT the region
+ * or its map is gone.
+ */
+int te_space_mr_keys(struct te_space *space, u32 mr_id, u32 dev_id, u32 first,
+		     u32 *keys, u32 max);
+
+/* Regions: mr.c. */
+struct te_mr *te_mr_register(struct te_space *space, u64 addr, u64 len,
+			     u64 base, u32 access,
+			     int (*map)(struct te_mr *mr));
+int te_mr_unregister(struct te_space *space, u32 id,
+		     void (*force)(struct te_mr *mr, void *arg), void *arg);
+struct te_mr *te_mr_lookup_locked(struct te_space *space, u64 addr);
+void te_mr_get(struct te_mr *mr);
+void te_mr_put(struct te_mr *mr);
+
+static inline u64 te_mr_length(const struct te_mr *mr)
+{
+	return mr->last - mr->addr + 1;
+}
+
+/* Pinning: pin.c, used by mr.c only. */
+int te_pin(struct te_mr *mr, struct mm_struct *mm);
+void te_unpin(struct te_mr *mr, struct mm_struct *mm);
+
+/**
+ * struct te_rdev - a peer's dev, as its description tells
+ * @addr: IPv4-mapped or IPv6 address of its connection manager
+ * @port: of its connection manager, host byte order
+ * @chunk_shift: of its registrations, PAGE_SHIFT of its node to 40
+ * @dev_id: its id at the peer, below TE_MAX_DEVS
+ * @numa_node: -1 unknown
+ */
+struct te_rdev {
+	struct in6_addr addr;
+	u16 port;
+	u16 chunk_shift;
+	u32 dev_id;
+	s32 numa_node;
+};
+
+/**
+ * struct te_rmr - a region of an open segment
+ * @refs: one for its segment's tree, one for each task that uses it
+ * @desc: what the peer said; checked
+ * @last: address of the last byte
+ * @rb: in te_seg.tree; @subtree_last belongs to it
+ * @live: all keys have come and it is in the tree
+ * @gone: the peer took it away; tasks that use it end with -ESTALE
+ * @nr_keys: keys that have come
+ * @want_keys: keys that must come, over all devs of desc.dev_mask
+ * @max_keys: room at @keys; grows as keys come, never by what was announced
+ * @keys: by dev (ascending @te_rdev index in the mask), then by chunk
+ * @key_start: for each te_rdev index, where its keys start
+ */
+struct te_rmr {
+	refcount_t refs;
+	struct te_mr_desc desc;
+	u64 last;
+	struct rb_node rb;
+	u64 subtree_last;
+	bool live;
+	bool gone;
+	u32 nr_keys;
+	u32 want_keys;
+	u32 max_keys;
+	u32 *keys;
+	u32 key_start[TE_MAX_DEVS];
+};
+
+enum te_seg_state {
+	TE_SEG_OPENING,
+	TE_SEG_READY,
+	TE_SEG_GONE,
+};
+
+/**
+ * struct te_seg - a segment of a peer, opened by a context
+ * @ref: the context's id table, each task, and the session hold one
+ * @peer: whose it is; holds a reference
+ * @transport: TE_ANY or the one that was forced
+ * @settled: completed when READY or GONE for the first time
+ * @lock: protects all below; never held while anything waits
+ * @state: te_seg_state
+ * @error: with GONE: -errno why
+ * @nr_devs: entries of @devs; fixed once set, before READY
+ * @devs: the peer's devs
+ * @rmrs: te_rmr by id, live or not
+ * @tree: interval tree of live rmrs by address
+ * @nr_live: in @tree
+ * @total_keys: over all rmrs, capped
+ */
+struct te_seg {
+	struct kref ref;
+	struct te_peer *peer;
+	u32 transport;
+	struct completion settled;
+	struct mutex lock; /* protects state, devs, rmrs, tree, counts */
+	enum te_seg_state state;
+	int error;
+	u32 nr_devs;
+	struct te_rdev devs[TE_MAX_DEVS];
+	struct xarray rmrs;
+	struct rb_root_cached tree;
+	u32 nr_live;
+	u32 total_keys;
+};
+
+/* Caps on what one peer may make us keep for one segment. */
+#define TE_SEG_MAX_RMRS		(1U << 20)
+#define TE_SEG_MAX_KEYS		(1U << 22)
+
+/**
+ * te_seg_create() - a segment in state OPENING
+ * @peer: takes an own reference
+ * @transport: TE_ANY ...
+ *
+ * Return: the segment with one reference, or ERR_PTR(-ENOMEM).
+ */
+struct te_seg *te_seg_create(struct te_peer *peer, u32 transport);
+void te_seg_get(struct te_seg *seg);
+void te_seg_put(struct te_seg *seg);
+
+/*
+ * Description, as its pages come in over the session. All of these check what
+ * they are given and return 0, -EPROTO (the session is to be closed) or -ENOMEM.
+ */
+int te_seg_add_dev(struct te_seg *seg, const struct te_rdev *rdev);
+int te_seg_add_mr(struct te_seg *seg, const struct te_mr_desc *desc);
+int te_seg_add_keys(struct te_seg *seg, u32 mr_id, const __le32 *keys, u32 nr);
+int te_seg_del_mr(struct te_seg *seg, u32 mr_id);
+/* The first description is complete: READY, unless GONE already. */
+void te_seg_ready(struct te_seg *seg);
+/* GONE with -errno @error (the first one counts); wakes who waits for it. */
+void te_seg_fail(struct te_seg *seg, int error);
+
+static inline bool te_seg_gone(const struct te_seg *seg)
+{
+	return READ_ONCE(seg->state) == TE_SEG_GONE;
+}
+
+/* Lookup on the submit path. */
+struct te_rmr *te_rmr_lookup_locked(struct te_seg *seg, u64 addr);
+void te_rmr_get(struct te_rmr *rmr);
+void te_rmr_put(struct te_rmr *rmr);
+/* Remote key of the chunk that holds @addr; false when not mapped on the dev. */
+bool te_rmr_key(const struct te_seg *seg, const struct te_rmr *rmr,
+		u32 rdev_index, u64 addr, u32 *key, u64 *room);
+
+/**
+ * te_seg_buffers() - copy descriptions out by ascending address
+ * @seg: the segment
+ * @first: address to start from
+ * @bufs: room for @max entries
+ * @max: entries
+ *
+ * Return: entries written.
+ */
+u32 te_seg_buffers(struct te_seg *seg, u64 first, struct te_buffer *bufs,
+		   u32 max);
+
+#endif /* TE_MEM_H */
