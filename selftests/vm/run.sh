@@ -1,0 +1,249 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# run.sh: boots one guest, or two joined by a wire, loads te, runs a command in
+# each and exits with the command's status. Status 125 with one line of reason
+# is the harness's own: the kernel complained, the time was up, the guest died,
+# te could not be unloaded or left something behind. See README.md.
+
+set -eu
+. "$(dirname "$0")/lib.sh"
+. "$VM_DIR/verdict.sh"
+
+FAIL=125
+
+usage()
+{
+	cat >&2 <<'USAGE'
+usage: run.sh [OPTION]... -- COMMAND [ARG]...
+       run.sh [OPTION]... --shell
+  --kernel um|6.12|6.1            (um)
+  --net none|loop|wire|pair       (none); pair: two guests, not with um
+  --smp N                         CPUs of a guest (2; pair and um: 1)
+  --mem MiB                       memory of a guest (1024)
+  --time SECONDS                  limit for everything, boot included (300)
+  --module FILE                   te.ko (build/KERNEL/te.ko if it is there)
+  --param 'NAME=VALUE ...'        parameters for te
+  --b COMMAND                     pair: for sh -c on node b (same as on a)
+  --shell                         an interactive shell instead of a command
+USAGE
+	exit "$FAIL"
+}
+
+# refuse WORDS: ends the run with the harness's own status
+refuse()
+{
+	log "$*"
+	exit "$FAIL"
+}
+
+kernel=um net=none smp='' mem=1024 limit=300 module='' param='' cmd_b='' shell=''
+while [ $# -gt 0 ]; do
+	case $1 in
+	--kernel) kernel=${2-} ;;
+	--net)	net=${2-} ;;
+	--smp)	smp=${2-} ;;
+	--mem)	mem=${2-} ;;
+	--time)	limit=${2-} ;;
+	--module) module=${2-} ;;
+	--param) param=${2-} ;;
+	--b)	cmd_b=${2-} ;;
+	--shell) shell=1; shift; continue ;;
+	--)	shift; break ;;
+	*)	usage ;;
+	esac
+	[ $# -ge 2 ] || usage
+	shift 2
+done
+
+case $kernel in um) backend=um ;; 6.12|6.1) backend=qemu ;; *) usage ;; esac
+case $net in none|loop|wire) nodes=(a) ;; pair) nodes=(a b) ;; *) usage ;; esac
+[[ $smp$mem$limit =~ ^[0-9]+$ ]] || usage
+[ -n "$shell" ] || [ $# -gt 0 ] || usage
+[ -z "$shell" ] || [ "$net" != pair ] || refuse "--shell takes one guest"
+# Paths travel on the kernel's command line.
+[[ $TE_ROOT != *[[:space:]\"]* ]] || refuse "no white space in $TE_ROOT, please"
+
+if [ -n "$module" ]; then
+	[ -e "$module" ] || refuse "no $module"
+	module=$(realpath "$module")
+elif [ -e "$TE_BUILD/$kernel/te.ko" ]; then
+	module=$TE_BUILD/$kernel/te.ko
+fi
+
+guests=() filters=() timer='' grace='' job='' terminal=''
+
+# Ends only what this run started. Every guest is a process group of its own
+# (UML is many processes), named by the pid of its first process.
+# shellcheck disable=SC2317 # called by the trap
+cleanup()
+{
+	local pid
+	trap '' INT TERM HUP
+	for pid in "${guests[@]}"; do
+		kill -KILL -- "-$pid" 2>/dev/null || true
+	done
+	for pid in "${filters[@]}" $timer $grace; do
+		kill "$pid" 2>/dev/null || true
+	done
+	wait 2>/dev/null || true
+	[ -z "$terminal" ] || stty "$terminal"
+	[ -z "$job" ] || rm -rf "$job"
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# shellcheck source=boot-um.sh
+. "$VM_DIR/boot-$backend.sh"
+"$VM_DIR/packages.sh" iproute2 iputils-ping kmod util-linux
+image=$("$VM_DIR/kernel.sh" image "$kernel") || refuse "no kernel $kernel"
+mkdir -p "$TE_BUILD/vm/run" "$TE_BUILD/vm/log"
+job=$(mktemp -d "$TE_BUILD/vm/run/XXXXXX")
+
+# quoted WORDS: as a shell would read them again
+quoted()
+{
+	printf '%q ' "$@"
+	echo
+}
+
+# Settings as shell assignments, and the commands as scripts; see guest.sh.
+write_job()
+{
+	{
+		printf '%s=%q\n' TE_KERNEL "$kernel" TE_NET "$net" \
+			te_module "$module" te_param "$param" \
+			te_limit "$limit" te_shell "$shell" te_stty "$1" \
+			te_modules "${modules-}"
+		printf 'export TERM=%q\n' "${TERM:-dumb}"
+	} >"$job/env"
+	if [ -n "$shell" ] && [ $# -eq 1 ]; then
+		set -- "$1" bash -i
+	fi
+	quoted exec "${@:2}" >"$job/cmd.a"
+	cp "$job/cmd.a" "$job/cmd.b"
+	[ -z "$cmd_b" ] || quoted exec sh -c "$cmd_b" >"$job/cmd.b"
+}
+
+# start NODE: the guest's output goes through a pipe, so that it may be a file,
+# a pipe or a terminal, and lines of two guests can be told apart.
+start()
+{
+	local node=$1
+	touch "$job/klog.$node"
+	if [ -n "$shell" ]; then
+		boot "$node" <&0 &
+		guests+=($!)
+		return
+	fi
+	mkfifo "$job/out.$node"
+	if [ "$net" = pair ]; then
+		sed -u "s/^/$node| /" <"$job/out.$node" &
+	else
+		cat <"$job/out.$node" &
+	fi
+	filters+=($!)
+	boot "$node" </dev/null >"$job/out.$node" &
+	guests+=($!)
+}
+
+# Waits for all guests to end. At the time limit they are killed; so is the
+# second guest of a pair that goes on long after the first has gone: as long as
+# both work they end together, see guest/command.sh. Sets timed_out.
+watch()
+{
+	local live=("${guests[@]}") ended pid
+	timed_out=''
+	if [ -z "$shell" ]; then
+		sleep "$limit" &
+		timer=$!
+	fi
+	while [ ${#live[@]} -gt 0 ]; do
+		wait -n -p ended "${live[@]}" $timer $grace || true
+		if [ "$ended" = "$timer" ] || [ "$ended" = "$grace" ]; then
+			[ "$ended" != "$timer" ] || timed_out=1
+			for pid in "${live[@]}"; do
+				kill -KILL -- "-$pid" 2>/dev/null || true
+			done
+			break
+		fi
+		for pid in "${!live[@]}"; do
+			[ "${live[pid]}" != "$ended" ] || unset "live[pid]"
+		done
+		if [ -z "$grace" ] && [ ${#live[@]} -gt 0 ]; then
+			sleep 30 &
+			grace=$!
+		fi
+	done
+	wait "${guests[@]}" "${filters[@]}" || true
+}
+
+# Keeps the kernel log of NODE beyond the job; the 20 newest stay.
+keep_log()
+{
+	klog=$TE_BUILD/vm/log/$kernel-$net-$$-$1.log
+	mv "$job/klog.$1" "$klog"
+	# shellcheck disable=SC2012 # our own names, nothing odd in them
+	ls -t "$TE_BUILD/vm/log/"*.log | tail -n +21 | xargs -r rm -f
+}
+
+# what_went_wrong NODE: sets reason and excerpt (of $klog), or leaves reason
+# empty. The kernel's own words come first: they explain the rest.
+what_went_wrong()
+{
+	local line report
+	reason='' excerpt=(tail -n 30 "$klog")
+	report=$(cat "$job/done.$1" 2>/dev/null) || report=''
+	if [ -n "$timed_out" ]; then
+		reason="time limit of $limit s exceeded"
+		excerpt=(tail -n 60 "$klog")
+	elif line=$(klog_complaint "$klog"); then
+		reason="kernel log: ${line#*:}"
+		excerpt=(tail -n "+${line%%:*}" "$klog")
+	elif [ -z "$report" ]; then
+		reason="the guest died"
+	elif [ "$report" != ok ]; then
+		reason=$report
+	fi
+}
+
+# Sets ret: 125 if anything is wrong with a guest, else the status of the
+# command that failed by itself, not of the one stopped for its sake.
+judge()
+{
+	local node status word own='' stopped='' failed=''
+	for node in "${nodes[@]}"; do
+		keep_log "$node"
+		what_went_wrong "$node"
+		if [ -n "$reason" ]; then
+			{ "${excerpt[@]}" | head -n 60 | tr -d '\r'; } >&2
+			log "the whole log: $klog"
+			[ "$net" != pair ] || reason="node $node: $reason"
+			log "$reason"
+			failed=$FAIL
+			continue
+		fi
+		read -r status word <"$job/status.$node"
+		[ "$status" != 0 ] || continue
+		[ -n "$word" ] || : "${own:=$status}"
+		: "${stopped:=$status}"
+	done
+	ret=${failed:-${own:-${stopped:-0}}}
+}
+
+boot_prepare
+size=''
+if [ -n "$shell" ] && [ -t 0 ]; then
+	# the guest makes the terminal raw; cleanup puts it back
+	terminal=$(stty -g)
+	size=$(stty size)
+	size="rows ${size% *} cols ${size#* }"
+fi
+write_job "$size" "$@"
+for node in "${nodes[@]}"; do
+	start "$node"
+done
+watch
+judge
+exit "$ret"

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What counts as a complaint in a kernel log. Sourced.
+
+# One pattern a line, extended regular expressions.
+complaints=$(cat <<'PATTERNS'
+WARNING: 
+BUG: 
+kernel BUG at
+Oops
+Internal error
+general protection fault
+Kernel panic
+KASAN: 
+KCSAN: 
+UBSAN: 
+KFENCE: 
+ODEBUG: 
+DEBUG_LOCKS_WARN_ON
+INFO: task .* blocked for more than
+INFO: trying to register non-static key
+rcu.*detected.* stall
+rcu: INFO: 
+soft lockup
+hard LOCKUP
+workqueue lockup
+refcount_t: 
+scheduling while atomic
+sleeping function called from invalid context
+possible (recursive|circular|irq lock inversion|deadlock)
+suspicious RCU usage
+(list_add|list_del) corruption
+kmemleak: [0-9]+ new suspected
+unreferenced object 0x
+Objects remaining
+detected buffer overflow
+usercopy: Kernel memory
+unregister_netdevice: waiting for
+] +not ok [0-9]+ 
+PATTERNS
+)
+
+# klog_complaint FILE: prints the first complaint as LINE:TEXT; status 1 if none
+klog_complaint()
+{
+	grep -a -n -m 1 -E -f <(printf '%s\n' "$complaints") "$1"
+}
