@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* stats: see stats.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/raw.h"
+#include "lib/stats.h"
+
+int te_stats(struct te_ioc_stats *s)
+{
+	int fd = open(TE_DEVICE, O_RDONLY | O_CLOEXEC);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	memset(s, 0, sizeof(*s));
+	s->size = sizeof(*s);
+	ret = raw_ioctl(fd, TE_IOC_STATS, s);
+	close(fd);
+	/*
+	 * An earlier descriptor of ours may still count, so this is at least 1,
+	 * but a caller that waits for 0 must be able to see it.
+	 */
+	if (!ret && s->contexts)
+		s->contexts--;
+	return ret;
+}
+
+static bool nothing(const struct te_ioc_stats *s, bool all)
+{
+	if (s->contexts || s->mrs || s->pinned_pages || s->batches ||
+	    s->tasks || s->segments || s->exports || s->slices)
+		return false;
+	return !all || (!s->sessions && !s->endpoints);
+}
+
+static int settle(bool all)
+{
+	unsigned long long end = te_now_ms() + TE_SETTLE_MS;
+	struct te_ioc_stats s;
+	int ret;
+
+	for (;;) {
+		ret = te_stats(&s);
+		if (ret)
+			return ret;
+		if (nothing(&s, all))
+			return 0;
+		if (te_now_ms() > end)
+			break;
+		te_sleep_ms(10);
+	}
+	printf("# left: contexts %llu mrs %llu pinned_pages %llu batches %llu tasks %llu segments %llu exports %llu sessions %llu endpoints %llu slices %llu\n",
+	       s.contexts, s.mrs, s.pinned_pages, s.batches, s.tasks,
+	       s.segments, s.exports, s.sessions, s.endpoints, s.slices);
+	return -ETIME;
+}
+
+int te_settle(void)
+{
+	return settle(false);
+}
+
+int te_settle_all(void)
+{
+	return settle(true);
+}
+
+int te_settle_one(unsigned int offset, unsigned long long want, int timeout_ms)
+{
+	unsigned long long end = te_now_ms() + timeout_ms;
+	unsigned long long is;
+	struct te_ioc_stats s;
+	int ret;
+
+	for (;;) {
+		ret = te_stats(&s);
+		if (ret)
+			return ret;
+		memcpy(&is, (char *)&s + offset, sizeof(is));
+		if (is == want)
+			return 0;
+		if (te_now_ms() > end)
+			break;
+		te_sleep_ms(10);
+	}
+	printf("# count at %u is %llu, not %llu\n", offset, is, want);
+	return -ETIME;
+}
+
+long te_vm_pin_kib(void)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[128];
+	long kib = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmPin: %ld", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+unsigned long long te_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000;
+}
+
+void te_sleep_ms(unsigned int ms)
+{
+	struct timespec t = {
+		.tv_sec = ms / 1000,
+		.tv_nsec = ms % 1000 * 1000000L,
+	};
+
+	nanosleep(&t, NULL);
+}
