@@ -34,6 +34,12 @@ struct te_peer;
 #define TE_ACCESS_REMOTE	(TE_REMOTE_READ | TE_REMOTE_WRITE)
 #define TE_ACCESS_ALL		(TE_ACCESS_LOCAL | TE_ACCESS_REMOTE)
 
+/*
+ * Protects every te_mr_map and the list of devs: a region that dies and a dev
+ * that goes both unmake maps. Taken before te_space.lock; held while mapping.
+ */
+extern struct mutex te_maps_mutex;
+
 /* Devs of one node: their ids are indices below this. */
 #define TE_MAX_DEVS		32
 
@@ -41,8 +47,8 @@ struct te_peer;
  * struct te_mr_map - one te_mr on one dev
  * @mr: the region (borrowed: the map dies before it)
  * @dev: the dev (borrowed: the map dies before it)
- * @dev_link: on the dev's list of maps, protected by te_xport_mutex
- * @unmap: undo and free; may sleep; te_xport_mutex held
+ * @dev_link: on the dev's list of maps, protected by te_maps_mutex
+ * @unmap: undo and free; may sleep; te_maps_mutex held
  * @chunk_shift: chunk i holds bytes [i << shift, (i + 1) << shift), counted from
  *	the page start of the region's first byte
  * @nr_chunks: entries of @keys
@@ -69,14 +75,15 @@ struct te_mr_map {
  * @addr: user address of the first byte
  * @last: user address of the last byte
  * @base: address that peers use for @addr
+ * @base_last: peers' address of the last byte
  * @rb: in te_space.tree; @subtree_last belongs to it
+ * @base_rb: in te_space.base_tree; @base_subtree_last belongs to it
  * @nr_regs: how often it was registered, protected by te_space.reg_lock
  * @nr_pages: pages pinned
  * @pages: @nr_pages entries, ascending address
- * @maps: te_mr_map by dev id; changed under te_xport_mutex only; readers hold a
+ * @maps: te_mr_map by dev id; changed under te_maps_mutex only; readers hold a
  *	task's reference and run on the dev's own mover, or hold te_space.lock
  * @space: holds a reference
- * @idle: woken when only the registration's reference is left or none is
  * @free_work: unmaps, unpins and frees where the last put may not sleep
  */
 struct te_mr {
@@ -86,8 +93,11 @@ struct te_mr {
 	u64 addr;
 	u64 last;
 	u64 base;
+	u64 base_last;
 	struct rb_node rb;
 	u64 subtree_last;
+	struct rb_node base_rb;
+	u64 base_subtree_last;
 	u32 nr_regs;
 	unsigned long nr_pages;
 	struct page **pages;
@@ -116,6 +126,7 @@ struct te_watch {
  * @reg_lock: serialises register and unregister, held while pinning (killable)
  * @lock: protects all below; never held while anything waits
  * @tree: interval tree of mrs by user address
+ * @base_tree: the same by the address that peers use
  * @mrs: mrs by id; ids only grow
  * @next_id: for xa_alloc_cyclic()
  * @watches: te_watch
@@ -131,6 +142,7 @@ struct te_space {
 	struct mutex reg_lock; /* protects registrations while they pin */
 	struct mutex lock; /* protects tree, mrs, watches, dead */
 	struct rb_root_cached tree;
+	struct rb_root_cached base_tree;
 	struct xarray mrs;
 	u32 next_id;
 	struct list_head watches;
@@ -224,15 +236,47 @@ int te_space_next_mr(struct te_space *space, u32 id, struct te_mr_desc *desc);
 int te_space_mr_keys(struct te_space *space, u32 mr_id, u32 dev_id, u32 first,
 		     u32 *keys, u32 max);
 
-/* Regions: mr.c. */
-struct te_mr *te_mr_register(struct te_space *space, u64 addr, u64 len,
-			     u64 base, u32 access,
-			     int (*map)(struct te_mr *mr));
+/**
+ * te_mr_register() - pin a range of the current process and make it a region
+ * @space: the process's; @space->mm is current->mm
+ * @addr: user address; @addr + @len does not wrap
+ * @len: bytes, not 0
+ * @base: address that peers use, equal to @addr modulo PAGE_SIZE, does not wrap
+ * @access: TE_* access bits
+ * @map: makes the maps while nobody sees the region yet
+ * @id: of the region
+ *
+ * Context: may sleep, killable.
+ * Return: 0, -EEXIST overlap of @addr or @base without being equal, -EFAULT,
+ * -ENOMEM, -EOPNOTSUPP, -EINTR.
+ */
+int te_mr_register(struct te_space *space, u64 addr, u64 len, u64 base,
+		   u32 access, void (*map)(struct te_mr *mr), u32 *id);
+/**
+ * te_mr_unregister() - drop one registration
+ * @space: the space
+ * @id: the region
+ * @force: cancels the tasks that use it, or NULL: then it must be idle
+ * @arg: for @force
+ *
+ * With the last registration the region cannot be found any more, peers lose
+ * access and pages are unpinned before the call returns.
+ *
+ * Context: may sleep, killable.
+ * Return: 0, -ENOENT, -EBUSY, -EINTR (killed while draining: the rest happens
+ * behind it).
+ */
 int te_mr_unregister(struct te_space *space, u32 id,
 		     void (*force)(struct te_mr *mr, void *arg), void *arg);
+/* Region that holds @addr, or NULL; te_space.lock held, no reference. */
 struct te_mr *te_mr_lookup_locked(struct te_space *space, u64 addr);
 void te_mr_get(struct te_mr *mr);
 void te_mr_put(struct te_mr *mr);
+/* Local key of the chunk that holds @addr; false when not mapped on the dev. */
+bool te_mr_key(struct te_mr *mr, u32 dev_id, u64 addr, u32 *key, u64 *room);
+
+int te_mem_init(void);
+void te_mem_exit(void);
 
 static inline u64 te_mr_length(const struct te_mr *mr)
 {
@@ -240,8 +284,10 @@ static inline u64 te_mr_length(const struct te_mr *mr)
 }
 
 /* Pinning: pin.c, used by mr.c only. */
-int te_pin(struct te_mr *mr, struct mm_struct *mm);
-void te_unpin(struct te_mr *mr, struct mm_struct *mm);
+int te_pin(struct te_mr *mr);
+void te_unpin(struct te_mr *mr);
+/* The space dies: mr.c, used by space.c only. */
+void te_mr_drop_all(struct te_space *space);
 
 /**
  * struct te_rdev - a peer's dev, as its description tells
@@ -307,6 +353,7 @@ enum te_seg_state {
  * @devs: the peer's devs
  * @rmrs: te_rmr by id, live or not
  * @tree: interval tree of live rmrs by address
+ * @nr_rmrs: in @rmrs, capped
  * @nr_live: in @tree
  * @total_keys: over all rmrs, capped
  */
@@ -322,6 +369,7 @@ struct te_seg {
 	struct te_rdev devs[TE_MAX_DEVS];
 	struct xarray rmrs;
 	struct rb_root_cached tree;
+	u32 nr_rmrs;
 	u32 nr_live;
 	u32 total_keys;
 };

@@ -2,76 +2,160 @@
 /*
  * xport: the transport contract. A transport registers its te_devs here; core,
  * endpoint and worker use them through te_transport_ops without knowing what is
- * behind. Also te_peer, the identity of a node with a live session, which the
- * rooms below session share.
+ * behind.
  */
 #ifndef TE_XPORT_H
 #define TE_XPORT_H
 
-#include <linux/in6.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/spinlock.h>
 
 #include "mem/mem.h"
+#include "peer/peer.h"
 
 struct te_ep;
-struct te_slice;
-struct te_worker;
+struct te_mover;
+struct te_workers;
 
 /**
- * struct te_conn - a connection that a peer opened to us
- * @link: on te_peer.conns
- * @kill: start taking it down; must not sleep; called once, with te_peer.lock
- *	held; the owner then removes it with te_peer_del_conn()
+ * struct te_transport_ops - what a transport does; all hooks are mandatory
+ * @transport: TE_RDMA ...
+ * @name: for messages
+ * @mr_map: make one region reachable through a dev. te_maps_mutex held, may
+ *	sleep. Return: the map, or ERR_PTR(-errno): the region then stays out of
+ *	reach of this dev
+ * @mover_start: give a mover what it polls (te_mover.xp). May sleep.
+ *	Return: 0 or -errno
+ * @mover_stop: undo; no endpoint of the mover is left
+ * @ep_create: a new endpoint in state NEW, te_ep_init() done. Mover.
+ *	Return: the endpoint with one reference, or ERR_PTR(-ENOMEM)
+ * @ep_free: last put; process context
+ * @ep_connect: state is CONNECTING: start; READY or FAILED follows. Mover; must
+ *	not wait
+ * @ep_close: state is DRAINING: stop it and give its resources back, in the
+ *	background; wait for te_ep.quiet, though not for ever, before that; set
+ *	DEAD and kick last. Mover; must not wait
+ * @ep_reap: state is DEAD and @poll found nothing: hand slices that never came
+ *	back to @finished. Mover
+ * @ep_room: how many slices may be posted now. Mover
+ * @post: post slices of @slices, all on one endpoint that is READY; at most
+ *	@ep_room. What cannot be posted goes to @finished with an error. Mover
+ * @poll: move finished slices to @finished, te_slice.error set. Return: how
+ *	many completions were seen. Mover
+ * @arm: ask to be kicked at the next completion. Return: true when some may
+ *	have come already: poll again. Mover
  */
-struct te_conn {
-	struct list_head link;
-	void (*kill)(struct te_conn *conn);
+struct te_transport_ops {
+	u32 transport;
+	const char *name;
+	struct te_mr_map *(*mr_map)(struct te_dev *dev, struct te_mr *mr);
+	int (*mover_start)(struct te_mover *mover);
+	void (*mover_stop)(struct te_mover *mover);
+	struct te_ep *(*ep_create)(struct te_mover *mover, struct te_peer *peer,
+				   const struct te_rdev *rdev);
+	void (*ep_free)(struct te_ep *ep);
+	void (*ep_connect)(struct te_ep *ep);
+	void (*ep_close)(struct te_ep *ep);
+	void (*ep_reap)(struct te_ep *ep, struct list_head *finished);
+	u32 (*ep_room)(struct te_ep *ep);
+	void (*post)(struct te_ep *ep, struct list_head *slices,
+		     struct list_head *finished);
+	u32 (*poll)(struct te_mover *mover, struct list_head *finished);
+	bool (*arm)(struct te_mover *mover);
 };
 
 /**
- * struct te_peer - a node with a live session
- * @ref: the session, each te_seg, each te_ep and each te_conn hold one
- * @id: of this object, never reused: key of the endpoint stores
- * @token: secret both nodes know, chosen by the accepting one; a data
- *	connection must show it
- * @node_id: of the peer, from its hello
- * @boot_gen: of the peer, from its hello
- * @addr: the address its session runs to (IPv4-mapped or IPv6)
- * @scope_id: of a link-local @addr
- * @lock: protects @dead against new @conns
- * @dead: the session is lost; never becomes false again
- * @error: with @dead: -errno why
- * @conns: te_conn, connections the peer opened
+ * struct te_mover - what a transport sees of one mover
+ * @dev: whose mover it is
+ * @index: below te_dev.nr_movers
+ * @xp: the transport's: what this mover polls
+ * @kick: wake it; any context
  */
-struct te_peer {
+struct te_mover {
+	struct te_dev *dev;
+	u32 index;
+	void *xp;
+	void (*kick)(struct te_mover *mover);
+};
+
+/**
+ * struct te_dev - one local NIC port with its movers
+ * @ref: the transport holds one; whoever picked it on the submit path another
+ * @ops: its transport
+ * @id: below TE_MAX_DEVS; key of te_mr.maps
+ * @name: of the device, for messages
+ * @numa_node: NUMA_NO_NODE unknown
+ * @link: on te_devs while @up, RCU
+ * @maps: te_mr_map of this dev, protected by te_maps_mutex
+ * @self: how peers reach it; set before te_dev_up()
+ * @up: listed; protected by te_maps_mutex
+ * @workers: of the worker room; set by dev_start, cleared by dev_stop
+ * @release: the transport's: frees what embeds it
+ */
+struct te_dev {
 	struct kref ref;
-	u64 id;
-	u64 token;
-	u8 node_id[16];
-	u64 boot_gen;
-	struct in6_addr addr;
-	u32 scope_id;
-	spinlock_t lock; /* protects dead, conns */
-	bool dead;
-	int error;
-	struct list_head conns;
+	const struct te_transport_ops *ops;
+	u32 id;
+	char name[64];
+	int numa_node;
+	struct list_head link;
+	struct list_head maps;
+	struct te_rdev self;
+	bool up;
+	struct te_workers *workers;
+	void (*release)(struct te_dev *dev);
 };
 
-struct te_peer *te_peer_create(const struct in6_addr *addr, u32 scope_id);
-void te_peer_get(struct te_peer *peer);
-void te_peer_put(struct te_peer *peer);
 /**
- * te_peer_publish() - give an accepted peer a token and make it findable
- * @peer: the peer; te_peer_kill() takes it back
- *
- * Return: 0 with te_peer.token set, or -ENOMEM.
+ * struct te_xport_host - the room above: it runs the movers
+ * @dev_start: start the movers of a dev; may sleep. Return: 0 or -errno
+ * @dev_stop: end all work of a dev with -ENODEV and stop its movers; may sleep
+ * @scan: make the movers of a dev look for tasks that must end
  */
-int te_peer_publish(struct te_peer *peer);
-/* Published, not dead peer of this token, with a reference, or NULL. */
-struct te_peer *te_peer_find(u64 token);
+struct te_xport_host {
+	int (*dev_start)(struct te_dev *dev);
+	void (*dev_stop)(struct te_dev *dev);
+	void (*scan)(struct te_dev *dev);
+};
+
+/* RCU list; writers hold te_maps_mutex. */
+extern struct list_head te_devs;
+
+void te_xport_set_host(const struct te_xport_host *host);
+
+/**
+ * te_dev_add() - give a dev its id and movers
+ * @dev: ops, name, numa_node, release set; nobody sees it before te_dev_up().
+ *	The caller's reference is the transport's, given back after te_dev_del()
+ *
+ * Context: may sleep.
+ * Return: 0, -ENOSPC over TE_MAX_DEVS, -ENOMEM, or what mover_start said.
+ */
+int te_dev_add(struct te_dev *dev);
+/**
+ * te_dev_up() - it has an address, can register and connect: let it be used
+ * @dev: added, @self set
+ */
+void te_dev_up(struct te_dev *dev);
+/**
+ * te_dev_del() - take a dev away
+ * @dev: added; its work ends with -ENODEV, its maps are unmapped
+ *
+ * Context: may sleep; nobody uses the dev when it returns, but references may
+ * be left.
+ */
+void te_dev_del(struct te_dev *dev);
+void te_dev_get(struct te_dev *dev);
+bool te_dev_tryget(struct te_dev *dev);
+void te_dev_put(struct te_dev *dev);
+/* Fill @out with at most @max devs that are up. Return: how many. */
+u32 te_dev_describe(struct te_rdev *out, u32 max);
+/* Map a new region, not visible yet, on every dev that is up. */
+void te_xport_map_mr(struct te_mr *mr);
+/* Make all movers look for tasks that must end. Any context. */
+void te_xport_scan(void);
+
 /**
  * te_peer_kill() - the session is lost
  * @peer: the peer; may be killed more than once
@@ -81,12 +165,5 @@ struct te_peer *te_peer_find(u64 token);
  * that have lost their peer. May sleep.
  */
 void te_peer_kill(struct te_peer *peer, int error);
-/* Return: 0, or -ESTALE the peer is dead. Takes a reference of @peer. */
-int te_peer_add_conn(struct te_peer *peer, struct te_conn *conn);
-void te_peer_del_conn(struct te_peer *peer, struct te_conn *conn);
 
-static inline bool te_peer_dead(const struct te_peer *peer)
-{
-	return READ_ONCE(peer->dead);
-}
-
+#endif /* TE_XPORT_H */

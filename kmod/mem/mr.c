@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * mem/mr: registered regions of a process.
+ *
+ * A region is made by te_mr_register() in the process, used by tasks (each
+ * holds a reference), and freed by te_mr_destroy(): from te_mr_unregister()
+ * when the process waits for it, from a work item after the last task when it
+ * died first. Being found ends before being freed: unregistering takes it out
+ * of the space, so no new task can get it.
+ */
+#include <linux/interval_tree_generic.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "event/count.h"
+#include "mem/mem.h"
+
+#define MR_START(mr)		((mr)->addr)
+#define MR_LAST(mr)		((mr)->last)
+#define MR_BASE_START(mr)	((mr)->base)
+#define MR_BASE_LAST(mr)	((mr)->base_last)
+
+INTERVAL_TREE_DEFINE(struct te_mr, rb, u64, subtree_last, MR_START, MR_LAST,
+		     static, mr_tree)
+INTERVAL_TREE_DEFINE(struct te_mr, base_rb, u64, base_subtree_last,
+		     MR_BASE_START, MR_BASE_LAST, static, mr_base_tree)
+
+DEFINE_MUTEX(te_maps_mutex);
+
+static struct workqueue_struct *te_mr_wq;
+/* Who waits for a region to be idle; one for all, as it must outlive them. */
+static DECLARE_WAIT_QUEUE_HEAD(te_mr_idle);
+
+static void mr_unmap(struct te_mr *mr)
+{
+	struct te_mr_map *map;
+	unsigned long id;
+
+	mutex_lock(&te_maps_mutex);
+	xa_for_each(&mr->maps, id, map) {
+		list_del(&map->dev_link);
+		map->unmap(map);
+	}
+	mutex_unlock(&te_maps_mutex);
+	xa_destroy(&mr->maps);
+}
+
+static void mr_destroy(struct te_mr *mr)
+{
+	mr_unmap(mr);
+	te_unpin(mr);
+	te_space_put(mr->space);
+	te_count(TE_NR_MRS, -1);
+	kfree(mr);
+}
+
+static void mr_free_work(struct work_struct *work)
+{
+	mr_destroy(container_of(work, struct te_mr, free_work));
+}
+
+static struct te_mr *mr_create(struct te_space *space, u64 addr, u64 len,
+			       u64 base, u32 access,
+			       void (*map)(struct te_mr *mr))
+{
+	struct te_mr *mr;
+	int ret;
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	refcount_set(&mr->refs, 1);
+	mr->nr_regs = 1;
+	mr->access = access;
+	mr->addr = addr;
+	mr->last = addr + (len - 1);
+	mr->base = base;
+	mr->base_last = base + (len - 1);
+	mr->space = space;
+	xa_init(&mr->maps);
+	INIT_WORK(&mr->free_work, mr_free_work);
+
+	ret = te_pin(mr);
+	if (ret) {
+		kfree(mr);
+		return ERR_PTR(ret);
+	}
+	te_space_get(space);
+	te_count(TE_NR_MRS, 1);
+	map(mr);
+	return mr;
+}
+
+static void mr_news_locked(struct te_mr *mr, bool gone)
+{
+	struct te_watch *watch;
+
+	if (!(mr->access & TE_ACCESS_REMOTE))
+		return;
+	list_for_each_entry(watch, &mr->space->watches, link)
+		watch->mr_news(watch, mr->id, gone);
+}
+
+static int mr_publish(struct te_mr *mr)
+{
+	struct te_space *space = mr->space;
+	int ret;
+
+	mutex_lock(&space->lock);
+	ret = xa_alloc_cyclic(&space->mrs, &mr->id, mr,
+			      XA_LIMIT(1, INT_MAX), &space->next_id,
+			      GFP_KERNEL_ACCOUNT);
+	if (ret >= 0) {
+		mr_tree_insert(mr, &space->tree);
+		mr_base_tree_insert(mr, &space->base_tree);
+		mr_news_locked(mr, false);
+	}
+	mutex_unlock(&space->lock);
+	return ret < 0 ? ret : 0;
+}
+
+static void mr_unpublish_locked(struct te_mr *mr)
+{
+	struct te_space *space = mr->space;
+
+	lockdep_assert_held(&space->lock);
+	xa_erase(&space->mrs, mr->id);
+	mr_tree_remove(mr, &space->tree);
+	mr_base_tree_remove(mr, &space->base_tree);
+	mr_news_locked(mr, true);
+}
+
+/* Return: 1 with @id: the same once more; 0 free; -errno. */
+static int mr_find_equal(struct te_space *space, u64 addr, u64 last, u64 base,
+			 u32 access, u32 *id)
+{
+	struct te_mr *mr;
+	int ret = 0;
+
+	mutex_lock(&space->lock);
+	mr = mr_tree_iter_first(&space->tree, addr, last);
+	if (mr && mr->addr == addr && mr->last == last && mr->base == base &&
+	    mr->access == access && mr->nr_regs < INT_MAX) {
+		mr->nr_regs++;
+		*id = mr->id;
+		ret = 1;
+	} else if (mr || mr_base_tree_iter_first(&space->base_tree, base,
+						 base + (last - addr))) {
+		ret = -EEXIST;
+	}
+	mutex_unlock(&space->lock);
+	return ret;
+}
+
+int te_mr_register(struct te_space *space, u64 addr, u64 len, u64 base,
+		   u32 access, void (*map)(struct te_mr *mr), u32 *id)
+{
+	struct te_mr *mr;
+	int ret;
+
+	if (mutex_lock_killable(&space->reg_lock))
+		return -EINTR;
+
+	ret = mr_find_equal(space, addr, addr + (len - 1), base, access, id);
+	if (ret) {
+		ret = min(ret, 0);
+		goto out_unlock;
+	}
+	mr = mr_create(space, addr, len, base, access, map);
+	if (IS_ERR(mr)) {
+		ret = PTR_ERR(mr);
+		goto out_unlock;
+	}
+	ret = mr_publish(mr);
+	if (ret)
+		mr_destroy(mr);
+	else
+		*id = mr->id;
+out_unlock:
+	mutex_unlock(&space->reg_lock);
+	return ret;
+}
+
+/* Return: 1 with @mr out of the space, 0 registered still, -errno. */
+static int mr_drop(struct te_space *space, u32 id, bool force,
+		   struct te_mr **dropped)
+{
+	struct te_mr *mr;
+	int ret;
+
+	if (mutex_lock_killable(&space->reg_lock))
+		return -EINTR;
+	mutex_lock(&space->lock);
+	mr = xa_load(&space->mrs, id);
+	if (!mr) {
+		ret = -ENOENT;
+	} else if (mr->nr_regs > 1) {
+		mr->nr_regs--;
+		ret = 0;
+	} else if (!force && refcount_read(&mr->refs) > 1) {
+		ret = -EBUSY;
+	} else {
+		mr_unpublish_locked(mr);
+		*dropped = mr;
+		ret = 1;
+	}
+	mutex_unlock(&space->lock);
+	mutex_unlock(&space->reg_lock);
+	return ret;
+}
+
+int te_mr_unregister(struct te_space *space, u32 id,
+		     void (*force)(struct te_mr *mr, void *arg), void *arg)
+{
+	struct te_mr *mr;
+	int ret;
+
+	ret = mr_drop(space, id, force, &mr);
+	if (ret <= 0)
+		return ret;
+
+	if (refcount_read(&mr->refs) > 1)
+		force(mr, arg);
+	if (wait_event_killable(te_mr_idle, refcount_read(&mr->refs) == 1)) {
+		te_mr_put(mr);
+		return -EINTR;
+	}
+	mr_destroy(mr);
+	return 0;
+}
+
+struct te_mr *te_mr_lookup_locked(struct te_space *space, u64 addr)
+{
+	lockdep_assert_held(&space->lock);
+	return mr_tree_iter_first(&space->tree, addr, addr);
+}
+
+void te_mr_get(struct te_mr *mr)
+{
+	refcount_inc(&mr->refs);
+}
+
+void te_mr_put(struct te_mr *mr)
+{
+	if (refcount_dec_and_test(&mr->refs))
+		queue_work(te_mr_wq, &mr->free_work);
+	else if (wq_has_sleeper(&te_mr_idle))
+		wake_up_all(&te_mr_idle);
+}
+
+bool te_mr_key(struct te_mr *mr, u32 dev_id, u64 addr, u32 *key, u64 *room)
+{
+	struct te_mr_map *map = xa_load(&mr->maps, dev_id);
+	u64 off, chunk_end;
+
+	if (!map)
+		return false;
+	off = addr - (mr->addr & PAGE_MASK);
+	chunk_end = ((off >> map->chunk_shift) + 1) << map->chunk_shift;
+	*key = map->keys[off >> map->chunk_shift].lkey;
+	*room = min(chunk_end - off, mr->last - addr + 1);
+	return true;
+}
+
+/* Called by te_space_kill(): every region loses its registration. */
+void te_mr_drop_all(struct te_space *space)
+{
+	struct te_mr *mr;
+	unsigned long id;
+
+	mutex_lock(&space->lock);
+	xa_for_each(&space->mrs, id, mr) {
+		xa_erase(&space->mrs, id);
+		te_mr_put(mr);
+	}
+	space->tree = RB_ROOT_CACHED;
+	space->base_tree = RB_ROOT_CACHED;
+	mutex_unlock(&space->lock);
+}
+
+int te_mem_init(void)
+{
+	te_mr_wq = alloc_workqueue("te_mr", WQ_UNBOUND, 0);
+	return te_mr_wq ? 0 : -ENOMEM;
+}
+
+void te_mem_exit(void)
+{
+	destroy_workqueue(te_mr_wq);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * peer: identity of a node with a live session. See peer.h.
+ */
+#include <linux/ipv6.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/xarray.h>
+
+#include "peer/peer.h"
+
+/* Published peers by the low half of their token; the high half is random. */
+static DEFINE_XARRAY_ALLOC1(te_peers);
+static atomic64_t te_peer_ids;
+
+struct te_peer *te_peer_create(const struct in6_addr *addr, u32 scope_id)
+{
+	struct te_peer *peer;
+
+	peer = kzalloc(sizeof(*peer), GFP_KERNEL_ACCOUNT);
+	if (!peer)
+		return NULL;
+	kref_init(&peer->ref);
+	peer->id = atomic64_inc_return(&te_peer_ids);
+	peer->addr = *addr;
+	peer->scope_id = scope_id;
+	spin_lock_init(&peer->lock);
+	INIT_LIST_HEAD(&peer->conns);
+	return peer;
+}
+
+void te_peer_get(struct te_peer *peer)
+{
+	kref_get(&peer->ref);
+}
+
+static void peer_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct te_peer, ref));
+}
+
+void te_peer_put(struct te_peer *peer)
+{
+	kref_put(&peer->ref, peer_release);
+}
+
+int te_peer_publish(struct te_peer *peer)
+{
+	u32 id, high;
+	int ret;
+
+	do {
+		high = get_random_u32();
+	} while (!high);
+
+	xa_lock(&te_peers);
+	ret = __xa_alloc(&te_peers, &id, peer, xa_limit_31b, GFP_KERNEL);
+	if (!ret)
+		peer->token = (u64)high << 32 | id;
+	xa_unlock(&te_peers);
+	return ret ? -ENOMEM : 0;
+}
+
+struct te_peer *te_peer_find(u64 token)
+{
+	struct te_peer *peer;
+
+	xa_lock(&te_peers);
+	peer = xa_load(&te_peers, lower_32_bits(token));
+	if (peer && peer->token == token)
+		kref_get(&peer->ref);
+	else
+		peer = NULL;
+	xa_unlock(&te_peers);
+	return peer;
+}
+
+static void peer_unpublish(struct te_peer *peer)
+{
+	xa_lock(&te_peers);
+	if (xa_load(&te_peers, lower_32_bits(peer->token)) == peer)
+		__xa_erase(&te_peers, lower_32_bits(peer->token));
+	xa_unlock(&te_peers);
+}
+
+bool te_peer_bury(struct te_peer *peer, int error)
+{
+	struct te_conn *conn;
+	bool first;
+
+	peer_unpublish(peer);
+
+	spin_lock(&peer->lock);
+	first = !peer->dead;
+	if (first) {
+		peer->error = error;
+		WRITE_ONCE(peer->dead, true);
+		list_for_each_entry(conn, &peer->conns, link)
+			conn->kill(conn);
+	}
+	spin_unlock(&peer->lock);
+
+	return first;
+}
+
+int te_peer_add_conn(struct te_peer *peer, struct te_conn *conn)
+{
+	int ret = 0;
+
+	spin_lock(&peer->lock);
+	if (peer->dead) {
+		ret = -ESTALE;
+	} else {
+		kref_get(&peer->ref);
+		list_add(&conn->link, &peer->conns);
+	}
+	spin_unlock(&peer->lock);
+	return ret;
+}
+
+void te_peer_del_conn(struct te_peer *peer, struct te_conn *conn)
+{
+	spin_lock(&peer->lock);
+	list_del(&conn->link);
+	spin_unlock(&peer->lock);
+	te_peer_put(peer);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * peer: nodes with a live session, and the tokens by which data connections are
+ * recognised.
+ *
+ * A session makes a te_peer and kills it when it is lost. Segments, endpoints
+ * and connections keep the memory alive, not the session. Only accepted peers
+ * are published: the node that was dialled answers for the token. Process
+ * context.
+ */
+#ifndef TE_PEER_H
+#define TE_PEER_H
+
+#include <linux/in6.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+
+/**
+ * struct te_conn - a connection that a peer opened to us
+ * @link: on te_peer.conns
+ * @kill: start taking it down; must not sleep; called once, with te_peer.lock
+ *	held; the owner then removes it with te_peer_del_conn()
+ */
+struct te_conn {
+	struct list_head link;
+	void (*kill)(struct te_conn *conn);
+};
+
+/**
+ * struct te_peer - a node with a live session
+ * @ref: the session, each te_seg, each te_ep and each te_conn hold one
+ * @id: of this object, never reused: key of the endpoint stores
+ * @token: secret both nodes know, chosen by the accepting one; a data
+ *	connection must show it
+ * @node_id: of the peer, from its hello
+ * @boot_gen: of the peer, from its hello
+ * @addr: the address its session runs to (IPv4-mapped or IPv6)
+ * @scope_id: of a link-local @addr
+ * @lock: protects @dead against new @conns
+ * @dead: the session is lost; never becomes false again
+ * @error: with @dead: -errno why
+ * @conns: te_conn, connections the peer opened
+ */
+struct te_peer {
+	struct kref ref;
+	u64 id;
+	u64 token;
+	u8 node_id[16];
+	u64 boot_gen;
+	struct in6_addr addr;
+	u32 scope_id;
+	spinlock_t lock; /* protects dead, conns */
+	bool dead;
+	int error;
+	struct list_head conns;
+};
+
+struct te_peer *te_peer_create(const struct in6_addr *addr, u32 scope_id);
+void te_peer_get(struct te_peer *peer);
+void te_peer_put(struct te_peer *peer);
+/**
+ * te_peer_publish() - give an accepted peer a token and make it findable
+ * @peer: the peer; te_peer_kill() takes it back
+ *
+ * Return: 0 with te_peer.token set, or -ENOMEM.
+ */
+int te_peer_publish(struct te_peer *peer);
+/* Published, not dead peer of this token, with a reference, or NULL. */
+struct te_peer *te_peer_find(u64 token);
+/**
+ * te_peer_bury() - unpublish it, mark it dead and kill its connections
+ * @peer: the peer
+ * @error: -errno for what still runs over it
+ *
+ * For te_peer_kill() (xport.h), which also stops the tasks.
+ *
+ * Return: true the first time.
+ */
+bool te_peer_bury(struct te_peer *peer, int error);
+/* Return: 0, or -ESTALE the peer is dead. Takes a reference of @peer. */
+int te_peer_add_conn(struct te_peer *peer, struct te_conn *conn);
+void te_peer_del_conn(struct te_peer *peer, struct te_conn *conn);
+
+static inline bool te_peer_dead(const struct te_peer *peer)
+{
+	return READ_ONCE(peer->dead);
+}
+
+#endif /* TE_PEER_H */

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * xport: the registry of devs, and the maps that regions have on them.
+ *
+ * Transports add and delete devs in process context. Submitters walk the list
+ * under RCU. A region's maps are made here at registration, for each dev that
+ * is up, and unmade when the region dies (mem/mr.c) or the dev goes, whichever
+ * is first: both hold te_maps_mutex.
+ */
+#include <linux/err.h>
+#include <linux/idr.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+
+#include "xport/xport.h"
+
+LIST_HEAD(te_devs);
+
+static DEFINE_IDA(te_dev_ids);
+static const struct te_xport_host *te_host;
+
+void te_xport_set_host(const struct te_xport_host *host)
+{
+	te_host = host;
+}
+
+void te_dev_get(struct te_dev *dev)
+{
+	kref_get(&dev->ref);
+}
+
+bool te_dev_tryget(struct te_dev *dev)
+{
+	return kref_get_unless_zero(&dev->ref);
+}
+
+static void dev_release(struct kref *ref)
+{
+	struct te_dev *dev = container_of(ref, struct te_dev, ref);
+
+	dev->release(dev);
+}
+
+void te_dev_put(struct te_dev *dev)
+{
+	kref_put(&dev->ref, dev_release);
+}
+
+int te_dev_add(struct te_dev *dev)
+{
+	int id, ret;
+
+	kref_init(&dev->ref);
+	INIT_LIST_HEAD(&dev->maps);
+	id = ida_alloc_max(&te_dev_ids, TE_MAX_DEVS - 1, GFP_KERNEL);
+	if (id < 0)
+		return id;
+	dev->id = id;
+
+	ret = te_host->dev_start(dev);
+	if (ret)
+		ida_free(&te_dev_ids, id);
+	return ret;
+}
+
+void te_dev_up(struct te_dev *dev)
+{
+	mutex_lock(&te_maps_mutex);
+	if (!dev->up) {
+		dev->up = true;
+		list_add_tail_rcu(&dev->link, &te_devs);
+	}
+	mutex_unlock(&te_maps_mutex);
+}
+
+static void dev_unmap_all(struct te_dev *dev)
+{
+	struct te_mr_map *map, *next;
+
+	lockdep_assert_held(&te_maps_mutex);
+	list_for_each_entry_safe(map, next, &dev->maps, dev_link) {
+		/*
+		 * The space's lock keeps readers of the keys out; the movers of
+		 * this dev have stopped.
+		 */
+		mutex_lock(&map->mr->space->lock);
+		xa_erase(&map->mr->maps, dev->id);
+		mutex_unlock(&map->mr->space->lock);
+		list_del(&map->dev_link);
+		map->unmap(map);
+	}
+}
+
+void te_dev_del(struct te_dev *dev)
+{
+	mutex_lock(&te_maps_mutex);
+	if (dev->up)
+		list_del_rcu(&dev->link);
+	dev->up = false;
+	mutex_unlock(&te_maps_mutex);
+	synchronize_rcu();
+
+	te_host->dev_stop(dev);
+
+	mutex_lock(&te_maps_mutex);
+	dev_unmap_all(dev);
+	mutex_unlock(&te_maps_mutex);
+	ida_free(&te_dev_ids, dev->id);
+}
+
+u32 te_dev_describe(struct te_rdev *out, u32 max)
+{
+	struct te_dev *dev;
+	u32 n = 0;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &te_devs, link) {
+		if (n == max)
+			break;
+		out[n++] = dev->self;
+	}
+	rcu_read_unlock();
+	return n;
+}
+
+void te_xport_map_mr(struct te_mr *mr)
+{
+	struct te_mr_map *map;
+	struct te_dev *dev;
+
+	mutex_lock(&te_maps_mutex);
+	list_for_each_entry(dev, &te_devs, link) {
+		map = dev->ops->mr_map(dev, mr);
+		if (IS_ERR(map)) {
+			pr_debug("te: %s: region of %llu bytes not mapped: %ld\n",
+				 dev->name, te_mr_length(mr), PTR_ERR(map));
+			continue;
+		}
+		if (xa_err(xa_store(&mr->maps, dev->id, map, GFP_KERNEL))) {
+			map->unmap(map);
+			continue;
+		}
+		list_add(&map->dev_link, &dev->maps);
+	}
+	mutex_unlock(&te_maps_mutex);
+}
+
+void te_xport_scan(void)
+{
+	struct te_dev *dev;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &te_devs, link)
+		te_host->scan(dev);
+	rcu_read_unlock();
+}
+
+void te_peer_kill(struct te_peer *peer, int error)
+{
+	if (te_peer_bury(peer, error))
+		te_xport_scan();
+}
