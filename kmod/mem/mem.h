@@ -28,6 +28,7 @@ struct mm_struct;
 struct net;
 struct te_dev;
 struct te_mr;
+struct te_open;
 struct te_peer;
 
 #define TE_ACCESS_LOCAL		(TE_LOCAL_READ | TE_LOCAL_WRITE)
@@ -345,6 +346,7 @@ enum te_seg_state {
  * @ref: the context's id table, each task, and the session hold one
  * @peer: whose it is; holds a reference
  * @transport: TE_ANY or the one that was forced
+ * @opened: of the session room: its side of an open segment, or NULL
  * @settled: completed when READY or GONE for the first time
  * @lock: protects all below; never held while anything waits
  * @state: te_seg_state
@@ -361,6 +363,7 @@ struct te_seg {
 	struct kref ref;
 	struct te_peer *peer;
 	u32 transport;
+	struct te_open *opened;
 	struct completion settled;
 	struct mutex lock; /* protects state, devs, rmrs, tree, counts */
 	enum te_seg_state state;

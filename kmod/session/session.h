@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * session: control connections between nodes.
+ *
+ * A te_session is one TCP connection to one peer node and serves all processes
+ * here that have opened segments there. It is directional: who wants to open a
+ * segment dials and asks, who exports listens and answers. Two nodes that open
+ * segments of each other have two sessions, so simultaneous dialling is no
+ * special case, and a node may open a segment of itself.
+ *
+ * Everything a session does is done by its own work item, one at a time; other
+ * contexts leave orders and kick it. It never waits for the peer.
+ */
+#ifndef TE_SESSION_H
+#define TE_SESSION_H
+
+#include <linux/in6.h>
+#include <linux/types.h>
+
+struct net;
+struct te_seg;
+
+/* Module parameters, declared as such in main.c. */
+extern unsigned short te_session_port;	/* to listen on, host byte order */
+extern bool te_session_insecure;	/* accept peers from other hosts */
+
+/**
+ * struct te_session_addr - where a peer listens
+ * @addr: IPv6 or IPv4-mapped address
+ * @scope_id: interface of a link-local @addr, else 0
+ * @port: host byte order, not 0
+ */
+struct te_session_addr {
+	struct in6_addr addr;
+	u32 scope_id;
+	u16 port;
+};
+
+/* What happened to connections since load (te_session_event_count()). */
+enum te_session_event {
+	TE_SESSION_EV_DENIED,		/* refused: from another host */
+	TE_SESSION_EV_CROWDED,		/* dropped: too many without a hello */
+	TE_SESSION_EV_HELLO_TIMEOUT,	/* dropped: no hello in time */
+	TE_SESSION_EV_HELLO_REFUSED,	/* refused: version or authentication */
+	TE_SESSION_EV_BAD_FRAME,	/* closed: the peer broke the protocol */
+	TE_SESSION_EV_LOST,		/* connection lost, or peer silent */
+	TE_SESSION_NR_EVENTS,
+};
+
+/* Any context. */
+unsigned long te_session_event_count(enum te_session_event event);
+
+/**
+ * te_session_init() - make ready for the calls below
+ *
+ * Return: 0, -ENOMEM.
+ */
+int te_session_init(void);
+
+/**
+ * te_session_exit() - take all sessions down and wait until they are gone
+ *
+ * Context: at unload, when no context is left. Sleeps, for a second at most if
+ * peers do not answer. Afterwards no socket, work or callback is left.
+ */
+void te_session_exit(void);
+
+/**
+ * te_session_open_segment() - open a segment of a peer
+ * @net: network namespace of the caller
+ * @addr: of the peer
+ * @name: @len bytes
+ * @len: 1 to TE_MAX_NAME
+ * @transport: TE_ANY, or the one that is forced
+ * @timeout_ms: for all of it, not 0
+ *
+ * Uses the session that is there, or dials. Returns when the description of the
+ * segment is complete.
+ *
+ * Context: process, sleeps, ends early on a signal; no locks held.
+ * Return: the segment, READY, with a reference for the caller, or ERR_PTR:
+ * -ECONNREFUSED, -EHOSTUNREACH, -ENETUNREACH no connection; -ECONNRESET lost;
+ * -ETIMEDOUT; -EPROTO the peer speaks another protocol or version; -EACCES
+ * refused; -ENOENT no such segment; -EOPNOTSUPP the peer cannot; -EINTR;
+ * -ENOMEM.
+ */
+struct te_seg *te_session_open_segment(struct net *net,
+				       const struct te_session_addr *addr,
+				       const char *name, size_t len,
+				       u32 transport, unsigned int timeout_ms);
+
+/**
+ * te_session_close_segment() - tell the peer that we no longer need it
+ * @seg: from te_session_open_segment(), in any state
+ *
+ * Drops the session's reference, not the caller's. Requests in flight go on; no
+ * news of the segment comes any more. Once per segment; again does nothing.
+ *
+ * Context: process, does not wait.
+ */
+void te_session_close_segment(struct te_seg *seg);
+
+/**
+ * te_session_listen() - accept sessions in a network namespace
+ * @net: the namespace; borrowed until te_session_unlisten()
+ *
+ * Counted: the first call starts to listen.
+ *
+ * Context: process, sleeps.
+ * Return: 0, -EADDRINUSE another program has the port, -ENOMEM, or what the
+ * network stack says.
+ */
+int te_session_listen(struct net *net);
+
+/**
+ * te_session_unlisten() - undo one te_session_listen()
+ * @net: the namespace
+ *
+ * The last call stops listening. Sessions accepted before stay until no segment
+ * is open over them.
+ *
+ * Context: process, sleeps.
+ */
+void te_session_unlisten(struct net *net);
+
+#endif /* TE_SESSION_H */

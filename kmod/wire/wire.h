@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * wire: bytes between peers. Frames of the control connection, and the hello
+ * that a data connection carries in rdma_cm private data.
+ *
+ * Everything here is pure: an encoder fills bytes, a decoder takes bytes and a
+ * length and checks all of it (length, magic, version, reserved words, ranges)
+ * before it gives anything back. No decoder allocates, sleeps, logs, or keeps a
+ * pointer longer than its caller keeps the bytes; any context may call.
+ *
+ * Structs named te_wire_* are the bytes: little endian, without padding, their
+ * offsets pinned. Structs named te_msg_* are what the rest of te works with.
+ *
+ * Errors of all decoders: -EBADMSG for bytes that no version would send (length,
+ * magic, reserved words, ranges), -EPROTO for a version that we do not speak.
+ *
+ * Conversation: who dials asks, who accepts answers.
+ *
+ *   asking                           answering
+ *   HELLO                       -->
+ *                               <--  HELLO_REPLY (status, token)
+ *   SEG_OPEN (cookie, name)     -->
+ *                               <--  SEG_OPENED (cookie, status, handle)
+ *                               <--  SEG_DEVS, SEG_MRS and SEG_KEYS ...
+ *                               <--  SEG_READY
+ *                               <--  SEG_MRS, SEG_KEYS, SEG_MR_GONE: news
+ *   SEG_CLOSE (handle)          -->
+ *                               <--  SEG_GONE (cookie)
+ *   PING, PONG, BYE             <->
+ *
+ * An opened segment ends with exactly one SEG_CLOSE and exactly one SEG_GONE,
+ * in either order: until a side has sent the one and seen the other it keeps
+ * the number, so frames that cross on the wire always find what they name.
+ */
+#ifndef TE_WIRE_H
+#define TE_WIRE_H
+
+#include <linux/build_bug.h>
+#include <linux/in6.h>
+#include <linux/stddef.h>
+#include <linux/types.h>
+
+/**
+ * struct te_node - who we are to our peers
+ * @id: random for each load of the module
+ * @boot_gen: time of the load, ns since 1970: a later load has a larger one
+ */
+struct te_node {
+	u8 id[16];
+	u64 boot_gen;
+};
+
+/* Written by te_wire_init() only. */
+extern struct te_node te_node;
+
+/**
+ * te_wire_init() - give this node its identity
+ *
+ * Context: once, at load, before any other room uses the wire.
+ */
+void te_wire_init(void);
+
+/* Versions of the protocol that this build speaks. */
+#define TE_WIRE_VERSION_MIN	1
+#define TE_WIRE_VERSION_MAX	1
+
+/* Features that both must have; none yet. */
+#define TE_WIRE_FEATURES	0ULL
+
+#define TE_WIRE_MAGIC		0x65742d74U	/* "t-te" */
+#define TE_WIRE_CONN_MAGIC	0x63742d74U	/* "t-tc" */
+
+#define TE_WIRE_MAX_PAYLOAD	65536U	/* bytes behind a header */
+#define TE_WIRE_MAX_AUTH	64U	/* room for a nonce or an HMAC */
+#define TE_WIRE_MAX_NAME	255U	/* segment name, bytes */
+#define TE_WIRE_MAX_TOKEN	64U	/* segment token, bytes */
+#define TE_WIRE_MAX_DEVS	32U	/* devs of a node */
+#define TE_WIRE_MIN_PAGE_SHIFT	12
+#define TE_WIRE_MAX_PAGE_SHIFT	30
+#define TE_WIRE_MAX_CHUNK_SHIFT	40
+
+/* Types of frames. Numbers are never used again. */
+enum te_wire_type {
+	TE_WIRE_HELLO = 1,
+	TE_WIRE_HELLO_REPLY = 2,
+	TE_WIRE_PING = 3,
+	TE_WIRE_PONG = 4,
+	TE_WIRE_BYE = 5,
+	TE_WIRE_SEG_OPEN = 16,
+	TE_WIRE_SEG_OPENED = 17,
+	TE_WIRE_SEG_DEVS = 18,
+	TE_WIRE_SEG_MRS = 19,
+	TE_WIRE_SEG_KEYS = 20,
+	TE_WIRE_SEG_READY = 21,
+	TE_WIRE_SEG_MR_GONE = 22,
+	TE_WIRE_SEG_GONE = 23,
+	TE_WIRE_SEG_CLOSE = 24,
+	TE_WIRE_NR_TYPES = 25,
+};
+
+/*
+ * Why: status of HELLO_REPLY, SEG_OPENED and the reply to a data connection's
+ * hello, reason of BYE and SEG_GONE. Numbers are never used again.
+ */
+enum te_wire_code {
+	TE_WIRE_OK = 0,
+	TE_WIRE_ERR_VERSION = 1,	/* no common version */
+	TE_WIRE_ERR_DENIED = 2,		/* not from this host, without insecure */
+	TE_WIRE_ERR_AUTH = 3,		/* authentication missing or wrong */
+	TE_WIRE_ERR_PROTO = 4,		/* malformed or out of turn */
+	TE_WIRE_ERR_NOENT = 5,		/* no such segment */
+	TE_WIRE_ERR_LIMIT = 6,		/* too many */
+	TE_WIRE_ERR_NOMEM = 7,
+	TE_WIRE_ERR_UNSUPPORTED = 8,
+	TE_WIRE_ERR_SHUTDOWN = 9,	/* module goes away */
+	TE_WIRE_ERR_IDLE = 10,		/* nobody needs the session any more */
+	TE_WIRE_ERR_TIMEOUT = 11,
+	TE_WIRE_ERR_CLOSED = 12,	/* closed by who opened it */
+	TE_WIRE_ERR_GONE = 13,		/* segment's owner has gone */
+	TE_WIRE_ERR_TOKEN = 14,		/* no session of this token */
+	TE_WIRE_ERR_GENERATION = 15,	/* session of an earlier life */
+	TE_WIRE_ERR_DEV = 16,		/* no such dev, or not up */
+	TE_WIRE_NR_CODES = 17,
+};
+
+/**
+ * te_wire_errno() - what a code means to a caller here
+ * @code: TE_WIRE_*; one that we do not know counts as -EPROTO
+ *
+ * Return: 0 or -errno from the table in uapi/linux/te.h.
+ */
+int te_wire_errno(u32 code);
+
+/* Authentication methods (te_msg_hello.auth_method). */
+#define TE_WIRE_AUTH_NONE	0
+
+/*
+ * Header of every frame. Its layout, and that of both hellos, is the same for
+ * all versions.
+ */
+struct te_wire_hdr {
+	__le32 magic;		/* TE_WIRE_MAGIC */
+	u8 type;		/* enum te_wire_type */
+	u8 reserved0;
+	__le16 flags;		/* zero */
+	__le32 length;		/* of what follows, bytes */
+	__le32 reserved1;
+};
+static_assert(offsetof(struct te_wire_hdr, type) == 4);
+static_assert(offsetof(struct te_wire_hdr, length) == 8);
+static_assert(sizeof(struct te_wire_hdr) == 16);
+
+struct te_wire_hello {
+	__le16 version_min;
+	__le16 version_max;
+	__le16 page_shift;
+	__le16 auth_method;
+	__le64 features;
+	u8 node_id[16];
+	__le64 boot_gen;
+	__le32 auth_length;
+	__le32 reserved[3];
+	u8 auth[TE_WIRE_MAX_AUTH];	/* zero behind auth_length */
+};
+static_assert(offsetof(struct te_wire_hello, features) == 8);
+static_assert(offsetof(struct te_wire_hello, node_id) == 16);
+static_assert(offsetof(struct te_wire_hello, boot_gen) == 32);
+static_assert(offsetof(struct te_wire_hello, auth) == 56);
+static_assert(sizeof(struct te_wire_hello) == 120);
+
+struct te_wire_hello_reply {
+	__le32 status;		/* enum te_wire_code */
+	__le16 version;		/* chosen; with ERR_VERSION our highest */
+	__le16 page_shift;
+	__le16 auth_method;
+	__le16 reserved0;
+	__le32 auth_length;
+	__le64 features;	/* common ones */
+	u8 node_id[16];
+	__le64 boot_gen;
+	__le64 token;
+	__le64 reserved1;
+	u8 auth[TE_WIRE_MAX_AUTH];
+};
+static_assert(offsetof(struct te_wire_hello_reply, features) == 16);
+static_assert(offsetof(struct te_wire_hello_reply, token) == 48);
+static_assert(offsetof(struct te_wire_hello_reply, auth) == 64);
+static_assert(sizeof(struct te_wire_hello_reply) == 128);
+
+struct te_wire_ping {
+	__le64 stamp;		/* PONG carries it back */
+};
+static_assert(sizeof(struct te_wire_ping) == 8);
+
+struct te_wire_bye {
+	__le32 reason;
+	__le32 reserved;
+};
+static_assert(sizeof(struct te_wire_bye) == 8);
+
+struct te_wire_seg_open {
+	__le32 cookie;
+	__le32 transport;	/* TE_ANY ... of uapi */
+	__le16 name_length;
+	__le16 token_length;
+	__le32 reserved;
+	u8 bytes[];		/* name, then token */
+};
+static_assert(sizeof(struct te_wire_seg_open) == 16);
+
+struct te_wire_seg_opened {
+	__le32 cookie;
+	__le32 status;
+	__le32 handle;		/* not 0 with TE_WIRE_OK, else 0 */
+	__le32 reserved;
+};
+static_assert(sizeof(struct te_wire_seg_opened) == 16);
+
+/* Head of the frames that are arrays: SEG_DEVS, SEG_MRS, SEG_MR_GONE. */
+struct te_wire_seg_array {
+	__le32 cookie;
+	__le32 nr;		/* at least 1 (SEG_DEVS: 0) */
+};
+static_assert(sizeof(struct te_wire_seg_array) == 8);
+
+struct te_wire_dev {
+	u8 addr[16];
+	__le16 port;
+	__le16 chunk_shift;
+	__le32 dev_id;
+	__le32 numa_node;	/* ~0 unknown */
+	__le32 reserved;
+};
+static_assert(offsetof(struct te_wire_dev, dev_id) == 20);
+static_assert(sizeof(struct te_wire_dev) == 32);
+
+struct te_wire_mr {
+	__le64 base;
+	__le64 length;
+	__le32 id;
+	__le32 access;
+	__le32 page_off;
+	__le32 dev_mask;
+};
+static_assert(offsetof(struct te_wire_mr, id) == 16);
+static_assert(sizeof(struct te_wire_mr) == 32);
+
+/* Regions first to last (inclusive) are gone; ids that never were are fine. */
+struct te_wire_range {
+	__le32 first;
+	__le32 last;
+};
+static_assert(sizeof(struct te_wire_range) == 8);
+
+struct te_wire_seg_keys {
+	__le32 cookie;
+	__le32 mr_id;
+	__le32 nr;		/* at least 1 */
+	__le32 reserved;
+	__le32 keys[];		/* by ascending dev of the mask, then by chunk */
+};
+static_assert(sizeof(struct te_wire_seg_keys) == 16);
+
+/* SEG_READY and SEG_GONE carry a cookie, SEG_CLOSE a handle. */
+struct te_wire_seg_end {
+	__le32 number;
+	__le32 reason;		/* SEG_GONE: enum te_wire_code, else 0 */
+};
+static_assert(sizeof(struct te_wire_seg_end) == 8);
+
+#define TE_WIRE_FRAME(payload)	(sizeof(struct te_wire_hdr) + (payload))
+
+/* Largest frame before both hellos are through. */
+#define TE_WIRE_MAX_HELLO	sizeof(struct te_wire_hello_reply)
+
+/* What fits into one frame of @room bytes. */
+#define TE_WIRE_ARRAY_ROOM(room, entry)					\
+	(((room) - TE_WIRE_FRAME(sizeof(struct te_wire_seg_array))) /	\
+	 sizeof(entry))
+#define TE_WIRE_KEYS_ROOM(room)						\
+	(((room) - TE_WIRE_FRAME(sizeof(struct te_wire_seg_keys))) /	\
+	 sizeof(__le32))
+
+/**
+ * struct te_msg_hdr - a header
+ * @type: below TE_WIRE_NR_TYPES; not every number has a meaning
+ * @length: bytes that follow, at most TE_WIRE_MAX_PAYLOAD
+ */
+struct te_msg_hdr {
+	u8 type;
+	u32 length;
+};
+
+/**
+ * struct te_msg_hello - HELLO
+ * @version_min: lowest version that the sender speaks, not 0
+ * @version_max: highest version, not below @version_min
+ * @page_shift: of its node
+ * @auth_method: TE_WIRE_AUTH_*; one that we do not know is for the caller to refuse
+ * @features: all it has
+ * @node_id: te_node.id
+ * @boot_gen: te_node.boot_gen
+ * @auth_len: bytes at @auth
+ * @auth: of the method
+ */
+struct te_msg_hello {
+	u16 version_min;
+	u16 version_max;
+	u16 page_shift;
+	u16 auth_method;
+	u64 features;
+	u8 node_id[16];
+	u64 boot_gen;
+	u32 auth_len;
+	u8 auth[TE_WIRE_MAX_AUTH];
+};
+
+/**
+ * struct te_msg_hello_reply - HELLO_REPLY
+ * @status: enum te_wire_code; with any but TE_WIRE_OK only @version has a meaning
+ * @version: that both speak; with TE_WIRE_ERR_VERSION the sender's highest
+ * @page_shift: of its node
+ * @auth_method: TE_WIRE_AUTH_*
+ * @features: what both have
+ * @node_id: te_node.id
+ * @boot_gen: te_node.boot_gen
+ * @token: secret that data connections of this session show
+ * @auth_len: bytes at @auth
+ * @auth: of the method
+ */
+struct te_msg_hello_reply {
+	u32 status;
+	u16 version;
+	u16 page_shift;
+	u16 auth_method;
+	u64 features;
+	u8 node_id[16];
+	u64 boot_gen;
+	u64 token;
+	u32 auth_len;
+	u8 auth[TE_WIRE_MAX_AUTH];
+};
+
+/**
+ * struct te_msg_seg_open - SEG_OPEN
+ * @cookie: the asking side's number for it, not 0
+ * @transport: TE_ANY, TE_RDMA, TE_TCP or TE_LOCAL
+ * @name: @name_len bytes, any content
+ * @name_len: 1 to TE_WIRE_MAX_NAME
+ * @token: @token_len bytes
+ * @token_len: 0 to TE_WIRE_MAX_TOKEN
+ */
+struct te_msg_seg_open {
+	u32 cookie;
+	u32 transport;
+	const u8 *name;
+	u16 name_len;
+	const u8 *token;
+	u16 token_len;
+};
+
+/**
+ * struct te_msg_seg_opened - SEG_OPENED
+ * @cookie: from SEG_OPEN
+ * @status: enum te_wire_code
+ * @handle: the answering side's number, 0 if it failed
+ */
+struct te_msg_seg_opened {
+	u32 cookie;
+	u32 status;
+	u32 handle;
+};
+
+/**
+ * struct te_msg_dev - a dev of the answering node
+ * @addr: IPv6 or IPv4-mapped address of its connection manager
+ * @port: of its connection manager
+ * @chunk_shift: TE_WIRE_MIN_PAGE_SHIFT to TE_WIRE_MAX_CHUNK_SHIFT
+ * @dev_id: below TE_WIRE_MAX_DEVS
+ * @numa_node: -1 unknown
+ */
+struct te_msg_dev {
+	struct in6_addr addr;
+	u16 port;
+	u16 chunk_shift;
+	u32 dev_id;
+	s32 numa_node;
+};
+
+/**
+ * struct te_msg_mr - a region
+ * @base: address that peers use
+ * @length: bytes, not 0; @base + @length does not wrap
+ * @id: at its owner
+ * @access: TE_REMOTE_READ, TE_REMOTE_WRITE or both
+ * @page_off: of the first byte in its page, below 1 << TE_WIRE_MAX_PAGE_SHIFT
+ * @dev_mask: bit i: mapped on dev i
+ */
+struct te_msg_mr {
+	u64 base;
+	u64 length;
+	u32 id;
+	u32 access;
+	u32 page_off;
+	u32 dev_mask;
+};
+
+/**
+ * struct te_msg_array - head of a checked array frame, for the getters
+ * @cookie: of the open segment
+ * @nr: entries
+ * @entries: borrowed from the frame
+ */
+struct te_msg_array {
+	u32 cookie;
+	u32 nr;
+	const void *entries;
+};
+
+/**
+ * struct te_msg_seg_keys - SEG_KEYS
+ * @cookie: of the open segment
+ * @mr_id: region
+ * @nr: keys
+ * @keys: borrowed from the frame
+ */
+struct te_msg_seg_keys {
+	u32 cookie;
+	u32 mr_id;
+	u32 nr;
+	const __le32 *keys;
+};
+
+/*
+ * Encoders write a whole frame, header first, to @buf, which has room for it
+ * (TE_WIRE_FRAME(sizeof(struct te_wire_...)) and what follows), and return its
+ * length in bytes.
+ */
+size_t te_wire_hello_encode(void *buf, const struct te_msg_hello *msg);
+size_t te_wire_hello_reply_encode(void *buf,
+				  const struct te_msg_hello_reply *msg);
+/* @type: TE_WIRE_PING or TE_WIRE_PONG */
+size_t te_wire_ping_encode(void *buf, u8 type, u64 stamp);
+size_t te_wire_bye_encode(void *buf, u32 reason);
+size_t te_wire_seg_open_encode(void *buf, const struct te_msg_seg_open *msg);
+size_t te_wire_seg_opened_encode(void *buf,
+				 const struct te_msg_seg_opened *msg);
+/* @type: TE_WIRE_SEG_READY, _GONE or _CLOSE; @reason: 0 but for _GONE */
+size_t te_wire_seg_end_encode(void *buf, u8 type, u32 number, u32 reason);
+
+/*
+ * Arrays are built in place: set entry after entry, then close the frame with
+ * the number of entries, which gives its length.
+ */
+void te_wire_dev_set(void *buf, u32 i, const struct te_msg_dev *dev);
+void te_wire_mr_set(void *buf, u32 i, const struct te_msg_mr *mr);
+void te_wire_range_set(void *buf, u32 i, u32 first, u32 last);
+/* @type: TE_WIRE_SEG_DEVS, _MRS or _MR_GONE */
+size_t te_wire_seg_array_encode(void *buf, u8 type, u32 cookie, u32 nr);
+void te_wire_key_set(void *buf, u32 i, u32 key);
+size_t te_wire_seg_keys_encode(void *buf, u32 cookie, u32 mr_id, u32 nr);
+
+/**
+ * te_wire_hdr_decode() - check a header
+ * @buf: bytes
+ * @len: sizeof(struct te_wire_hdr)
+ * @msg: filled on success
+ *
+ * Return: 0, -EBADMSG.
+ */
+int te_wire_hdr_decode(const void *buf, size_t len, struct te_msg_hdr *msg);
+
+/*
+ * Decoders of payloads: @buf and @len are what followed the header, exactly.
+ * Return: 0, -EBADMSG or -EPROTO; outputs are written only on success.
+ */
+int te_wire_hello_decode(const void *buf, size_t len, struct te_msg_hello *msg);
+int te_wire_hello_reply_decode(const void *buf, size_t len,
+			       struct te_msg_hello_reply *msg);
+int te_wire_ping_decode(const void *buf, size_t len, u64 *stamp);
+int te_wire_bye_decode(const void *buf, size_t len, u32 *reason);
+int te_wire_seg_open_decode(const void *buf, size_t len,
+			    struct te_msg_seg_open *msg);
+int te_wire_seg_opened_decode(const void *buf, size_t len,
+			      struct te_msg_seg_opened *msg);
+int te_wire_seg_devs_decode(const void *buf, size_t len,
+			    struct te_msg_array *msg);
+int te_wire_seg_mrs_decode(const void *buf, size_t len,
+			   struct te_msg_array *msg);
+int te_wire_seg_mr_gone_decode(const void *buf, size_t len,
+			       struct te_msg_array *msg);
+int te_wire_seg_keys_decode(const void *buf, size_t len,
+			    struct te_msg_seg_keys *msg);
+int te_wire_seg_end_decode(const void *buf, size_t len, u8 type, u32 *number,
+			   u32 *reason);
+
+/* Entry @i, below @msg->nr, of an array that its decoder has checked. */
+void te_wire_dev_get(const struct te_msg_array *msg, u32 i,
+		     struct te_msg_dev *dev);
+void te_wire_mr_get(const struct te_msg_array *msg, u32 i,
+		    struct te_msg_mr *mr);
+void te_wire_range_get(const struct te_msg_array *msg, u32 i, u32 *first,
+		       u32 *last);
+
+/* Kinds of data connections. */
+#define TE_WIRE_CONN_DATA	1	/* QP of an endpoint */
+#define TE_WIRE_CONN_SERVICE	2	/* a dev's connection to itself */
+
+/*
+ * Private data of a connection request. rdma_cm leaves 56 bytes on RoCE, and
+ * says no more than the most that could have come: so it carries its length.
+ */
+struct te_wire_conn_hello {
+	__le32 magic;		/* TE_WIRE_CONN_MAGIC */
+	u8 version;
+	u8 kind;		/* TE_WIRE_CONN_* */
+	u8 length;		/* of this struct, bytes */
+	u8 reserved0;
+	__le64 token;
+	__le64 boot_gen;	/* of the sender */
+	__le32 dev_id;		/* of the sender */
+	__le16 qp_index;
+	__le16 nr_qps;
+	__le64 reserved1[2];
+};
+static_assert(offsetof(struct te_wire_conn_hello, token) == 8);
+static_assert(offsetof(struct te_wire_conn_hello, dev_id) == 24);
+static_assert(sizeof(struct te_wire_conn_hello) == 48);
+
+/* Private data of accept (196 bytes on RoCE) and of reject (148). */
+struct te_wire_conn_reply {
+	__le32 magic;
+	u8 version;
+	u8 reserved0;
+	u8 length;
+	u8 reserved1;
+	__le32 status;		/* enum te_wire_code */
+	__le32 dev_id;		/* of the sender */
+	__le64 boot_gen;	/* of the sender */
+	__le64 reserved2;
+};
+static_assert(offsetof(struct te_wire_conn_reply, boot_gen) == 16);
+static_assert(sizeof(struct te_wire_conn_reply) == 32);
+
+/**
+ * struct te_msg_conn_hello - hello of a data connection
+ * @kind: TE_WIRE_CONN_DATA or TE_WIRE_CONN_SERVICE
+ * @token: te_peer.token of the session it belongs to; service: chosen by the dev
+ * @boot_gen: te_node.boot_gen of the sender
+ * @dev_id: the sender's dev, below TE_WIRE_MAX_DEVS
+ * @qp_index: of this connection in its endpoint, below @nr_qps
+ * @nr_qps: of the endpoint, not 0
+ */
+struct te_msg_conn_hello {
+	u8 kind;
+	u64 token;
+	u64 boot_gen;
+	u32 dev_id;
+	u16 qp_index;
+	u16 nr_qps;
+};
+
+/**
+ * struct te_msg_conn_reply - answer to it
+ * @status: TE_WIRE_OK with accept, else why it was rejected
+ * @dev_id: the sender's dev, below TE_WIRE_MAX_DEVS
+ * @boot_gen: te_node.boot_gen of the sender
+ */
+struct te_msg_conn_reply {
+	u32 status;
+	u32 dev_id;
+	u64 boot_gen;
+};
+
+/* Fill @wire whole. */
+void te_wire_conn_hello_encode(struct te_wire_conn_hello *wire,
+			       const struct te_msg_conn_hello *msg);
+void te_wire_conn_reply_encode(struct te_wire_conn_reply *wire,
+			       const struct te_msg_conn_reply *msg);
+
+/**
+ * te_wire_conn_hello_decode() - check private data of a connection request
+ * @buf: bytes, or NULL with @len 0
+ * @len: at least what was sent; what is behind the struct is not looked at
+ * @msg: filled on success
+ *
+ * Return: 0, -EBADMSG, -EPROTO another version.
+ */
+int te_wire_conn_hello_decode(const void *buf, size_t len,
+			      struct te_msg_conn_hello *msg);
+/* Same for the answer. */
+int te_wire_conn_reply_decode(const void *buf, size_t len,
+			      struct te_msg_conn_reply *msg);
+
+#endif /* TE_WIRE_H */
