@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# te: builds and entry points. The work is done elsewhere: Kbuild for the module,
+# libte/Makefile, tools/Makefile, and the scripts in selftests/. Everything that
+# is built or unpacked goes under build/.
+
+VM	:= selftests/vm
+BUILD	:= $(CURDIR)/build
+KERNELS	:= um 6.12 6.1
+
+# `make all` and `make install` build for KDIR: the running kernel if its headers
+# are here, else Debian's 6.12. Each kernel has its own folder under build/.
+RUNNING	:= /lib/modules/$(shell uname -r)/build
+ifneq ($(KDIR),)
+NAME	:= host
+else ifneq ($(wildcard $(RUNNING)/Makefile),)
+NAME	:= host
+KDIR	:= $(RUNNING)
+else
+NAME	:= 6.12
+endif
+
+prefix	?= /usr
+udevdir	?= $(prefix)/lib/udev
+moddir	?= /lib/modules
+
+.PHONY: help all libte tools module demo check check-quick bench vm lint install \
+	clean build-packages $(KERNELS:%=modules-%)
+
+help:
+	@echo 'make all          te.ko for KDIR ($(or $(KDIR),Debian 6.12)), libte, tools'
+	@echo 'make demo         two guests: a file crosses the wire both ways, checksums compared'
+	@echo 'make check        every test, on three kernels'
+	@echo 'make check-quick  the tests on User Mode Linux only'
+	@echo 'make bench        te against perftest'
+	@echo 'make vm           a shell in a guest with te loaded and the network up'
+	@echo 'make lint         style, headers, who includes whom, scripts'
+	@echo 'make install      module, udev rule, headers, library, tools; DESTDIR= prefix= KDIR='
+	@echo 'make clean        remove build/'
+
+all: module libte tools
+
+build-packages:
+	@$(VM)/packages.sh build-essential
+
+libte: build-packages
+	@$(MAKE) --no-print-directory -C libte O=$(BUILD)/libte
+
+tools: libte
+	@$(MAKE) --no-print-directory -C tools O=$(BUILD)/tools \
+		LIBTE=$(BUILD)/libte
+
+# Kbuild writes beside the sources, so each kernel gets a farm of links to them;
+# links whose source is gone go first.
+# $(1): name under build/, $(2): shell words that set $kdir and $arch; $(3): more
+# for make. Warnings are errors only with the kernels we know.
+define build_module
+	@mkdir -p $(BUILD)/$(1)
+	@find $(BUILD)/$(1) -xtype l -delete
+	@cp -rsf $(CURDIR)/Kbuild $(CURDIR)/kmod $(CURDIR)/uapi $(BUILD)/$(1)/
+	@$(2) && $(MAKE) --no-print-directory -C "$$kdir" M=$(BUILD)/$(1) \
+		$${arch:+ARCH=$$arch} $(3) W=1 modules
+endef
+
+$(KERNELS:%=modules-%): modules-%: build-packages
+	$(call build_module,$*,kdir=`$(VM)/kernel.sh kdir $*` && arch=`$(VM)/kernel.sh arch $*`,KCFLAGS=-Werror)
+
+ifeq ($(NAME),host)
+module: build-packages
+	$(call build_module,host,kdir=$(KDIR) && arch=$(ARCH))
+else
+module: modules-$(NAME)
+endif
+
+demo:
+	@tools/te-demo/demo.sh
+
+check:
+	@selftests/run.sh full
+
+check-quick:
+	@selftests/run.sh quick
+
+bench:
+	@selftests/perf/bench.sh
+
+vm: modules-6.12 tools
+	@$(VM)/run.sh --kernel 6.12 --net wire --time 86400 --shell
+
+lint:
+	@selftests/lint.sh
+
+# the release is the one that the module was built for
+install: all
+	release=`modinfo -F vermagic $(BUILD)/$(NAME)/te.ko | cut -d' ' -f1` && \
+	install -D -m 644 $(BUILD)/$(NAME)/te.ko \
+		$(DESTDIR)$(moddir)/$$release/updates/te.ko && \
+	{ [ -n "$(DESTDIR)" ] || depmod $$release; }
+	install -D -m 644 tools/udev/60-te.rules \
+		$(DESTDIR)$(udevdir)/rules.d/60-te.rules
+	$(MAKE) -C libte O=$(BUILD)/libte prefix=$(prefix) install
+	$(MAKE) -C tools O=$(BUILD)/tools LIBTE=$(BUILD)/libte \
+		prefix=$(prefix) install
+	[ -n "$(DESTDIR)" ] || { groupadd -f -r te && ldconfig; }
+
+clean:
+	rm -rf $(BUILD)
