@@ -146,6 +146,7 @@ struct te_wire_hdr {
 	__le32 length;		/* of what follows, bytes */
 	__le32 reserved1;
 };
+
 static_assert(offsetof(struct te_wire_hdr, type) == 4);
 static_assert(offsetof(struct te_wire_hdr, length) == 8);
 static_assert(sizeof(struct te_wire_hdr) == 16);
@@ -162,6 +163,7 @@ struct te_wire_hello {
 	__le32 reserved[3];
 	u8 auth[TE_WIRE_MAX_AUTH];	/* zero behind auth_length */
 };
+
 static_assert(offsetof(struct te_wire_hello, features) == 8);
 static_assert(offsetof(struct te_wire_hello, node_id) == 16);
 static_assert(offsetof(struct te_wire_hello, boot_gen) == 32);
@@ -182,6 +184,7 @@ struct te_wire_hello_reply {
 	__le64 reserved1;
 	u8 auth[TE_WIRE_MAX_AUTH];
 };
+
 static_assert(offsetof(struct te_wire_hello_reply, features) == 16);
 static_assert(offsetof(struct te_wire_hello_reply, token) == 48);
 static_assert(offsetof(struct te_wire_hello_reply, auth) == 64);
@@ -190,12 +193,14 @@ static_assert(sizeof(struct te_wire_hello_reply) == 128);
 struct te_wire_ping {
 	__le64 stamp;		/* PONG carries it back */
 };
+
 static_assert(sizeof(struct te_wire_ping) == 8);
 
 struct te_wire_bye {
 	__le32 reason;
 	__le32 reserved;
 };
+
 static_assert(sizeof(struct te_wire_bye) == 8);
 
 struct te_wire_seg_open {
@@ -206,6 +211,7 @@ struct te_wire_seg_open {
 	__le32 reserved;
 	u8 bytes[];		/* name, then token */
 };
+
 static_assert(sizeof(struct te_wire_seg_open) == 16);
 
 struct te_wire_seg_opened {
@@ -214,6 +220,7 @@ struct te_wire_seg_opened {
 	__le32 handle;		/* not 0 with TE_WIRE_OK, else 0 */
 	__le32 reserved;
 };
+
 static_assert(sizeof(struct te_wire_seg_opened) == 16);
 
 /* Head of the frames that are arrays: SEG_DEVS, SEG_MRS, SEG_MR_GONE. */
@@ -221,6 +228,7 @@ struct te_wire_seg_array {
 	__le32 cookie;
 	__le32 nr;		/* at least 1 (SEG_DEVS: 0) */
 };
+
 static_assert(sizeof(struct te_wire_seg_array) == 8);
 
 struct te_wire_dev {
@@ -231,6 +239,7 @@ struct te_wire_dev {
 	__le32 numa_node;	/* ~0 unknown */
 	__le32 reserved;
 };
+
 static_assert(offsetof(struct te_wire_dev, dev_id) == 20);
 static_assert(sizeof(struct te_wire_dev) == 32);
 
@@ -242,6 +251,7 @@ struct te_wire_mr {
 	__le32 page_off;
 	__le32 dev_mask;
 };
+
 static_assert(offsetof(struct te_wire_mr, id) == 16);
 static_assert(sizeof(struct te_wire_mr) == 32);
 
@@ -250,6 +260,7 @@ struct te_wire_range {
 	__le32 first;
 	__le32 last;
 };
+
 static_assert(sizeof(struct te_wire_range) == 8);
 
 struct te_wire_seg_keys {
@@ -259,6 +270,7 @@ struct te_wire_seg_keys {
 	__le32 reserved;
 	__le32 keys[];		/* by ascending dev of the mask, then by chunk */
 };
+
 static_assert(sizeof(struct te_wire_seg_keys) == 16);
 
 /* SEG_READY and SEG_GONE carry a cookie, SEG_CLOSE a handle. */
@@ -266,6 +278,7 @@ struct te_wire_seg_end {
 	__le32 number;
 	__le32 reason;		/* SEG_GONE: enum te_wire_code, else 0 */
 };
+
 static_assert(sizeof(struct te_wire_seg_end) == 8);
 
 #define TE_WIRE_FRAME(payload)	(sizeof(struct te_wire_hdr) + (payload))
@@ -523,6 +536,7 @@ struct te_wire_conn_hello {
 	__le16 nr_qps;
 	__le64 reserved1[2];
 };
+
 static_assert(offsetof(struct te_wire_conn_hello, token) == 8);
 static_assert(offsetof(struct te_wire_conn_hello, dev_id) == 24);
 static_assert(sizeof(struct te_wire_conn_hello) == 48);
@@ -539,6 +553,7 @@ struct te_wire_conn_reply {
 	__le64 boot_gen;	/* of the sender */
 	__le64 reserved2;
 };
+
 static_assert(offsetof(struct te_wire_conn_reply, boot_gen) == 16);
 static_assert(sizeof(struct te_wire_conn_reply) == 32);
 
