@@ -53,9 +53,11 @@ struct bench_opts {
  * @magic: BENCH_MAGIC, written by the target at start
  * @answered: @ask of the last question answered; written after @bad_bytes
  * @bad_bytes: how many bytes were not the pattern's
+ * @reserved0: zero
  * @seed: question: pattern of the first @bytes bytes of the target's buffer
  * @bytes: question: how many
  * @ask: a number not used before; WRITTEN when @seed and @bytes have arrived
+ * @reserved1: zero
  *
  * The first line is the target's to write, the second the initiator's.
  */
