@@ -31,15 +31,28 @@ int te_stats(struct te_ioc_stats *s)
 	return ret;
 }
 
-static bool nothing(const struct te_ioc_stats *s, bool all)
+static const struct te_ioc_stats zero;
+
+static bool equal(const struct te_ioc_stats *a, const struct te_ioc_stats *b,
+		  bool all)
 {
-	if (s->contexts || s->mrs || s->pinned_pages || s->batches ||
-	    s->tasks || s->segments || s->exports || s->slices)
+	if (a->contexts != b->contexts || a->mrs != b->mrs ||
+	    a->pinned_pages != b->pinned_pages || a->batches != b->batches ||
+	    a->tasks != b->tasks || a->segments != b->segments ||
+	    a->exports != b->exports || a->slices != b->slices)
 		return false;
-	return !all || (!s->sessions && !s->endpoints);
+	return !all || (a->sessions == b->sessions &&
+			a->endpoints == b->endpoints);
 }
 
-static int settle(bool all)
+static void show(const char *what, const struct te_ioc_stats *s)
+{
+	printf("# %s: contexts %llu mrs %llu pinned_pages %llu batches %llu tasks %llu segments %llu exports %llu sessions %llu endpoints %llu slices %llu\n",
+	       what, s->contexts, s->mrs, s->pinned_pages, s->batches, s->tasks,
+	       s->segments, s->exports, s->sessions, s->endpoints, s->slices);
+}
+
+static int settle(const struct te_ioc_stats *base, bool all)
 {
 	unsigned long long end = te_now_ms() + TE_SETTLE_MS;
 	struct te_ioc_stats s;
@@ -49,26 +62,30 @@ static int settle(bool all)
 		ret = te_stats(&s);
 		if (ret)
 			return ret;
-		if (nothing(&s, all))
+		if (equal(&s, base, all))
 			return 0;
 		if (te_now_ms() > end)
 			break;
 		te_sleep_ms(10);
 	}
-	printf("# left: contexts %llu mrs %llu pinned_pages %llu batches %llu tasks %llu segments %llu exports %llu sessions %llu endpoints %llu slices %llu\n",
-	       s.contexts, s.mrs, s.pinned_pages, s.batches, s.tasks,
-	       s.segments, s.exports, s.sessions, s.endpoints, s.slices);
+	show("wanted", base);
+	show("left", &s);
 	return -ETIME;
 }
 
 int te_settle(void)
 {
-	return settle(false);
+	return settle(&zero, false);
 }
 
 int te_settle_all(void)
 {
-	return settle(true);
+	return settle(&zero, true);
+}
+
+int te_settle_to(const struct te_ioc_stats *base)
+{
+	return settle(base, false);
 }
 
 int te_settle_one(unsigned int offset, unsigned long long want, int timeout_ms)

@@ -24,6 +24,9 @@ int te_settle(void);
 /* The same, with sessions and endpoints. */
 int te_settle_all(void);
 
+/* Waits until the counts of te_settle() are those of @base again. */
+int te_settle_to(const struct te_ioc_stats *base);
+
 /* Waits until the count at byte @offset of the struct is @want. */
 int te_settle_one(unsigned int offset, unsigned long long want,
 		  int timeout_ms);
