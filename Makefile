@@ -24,8 +24,8 @@ prefix	?= /usr
 udevdir	?= $(prefix)/lib/udev
 moddir	?= /lib/modules
 
-.PHONY: help all libte tools module demo check check-quick bench vm lint install \
-	clean build-packages $(KERNELS:%=modules-%)
+.PHONY: help all module libte tools te-demo demo check check-quick bench vm lint \
+	install clean build-packages $(KERNELS:%=modules-%)
 
 help:
 	@echo 'make all          te.ko for KDIR ($(or $(KDIR),Debian 6.12)), libte, tools'
@@ -41,7 +41,7 @@ help:
 all: module libte tools
 
 build-packages:
-	@$(VM)/packages.sh build-essential
+	@$(VM)/packages.sh build-essential kmod
 
 libte: build-packages
 	@$(MAKE) --no-print-directory -C libte O=$(BUILD)/libte
@@ -49,6 +49,10 @@ libte: build-packages
 tools: libte
 	@$(MAKE) --no-print-directory -C tools O=$(BUILD)/tools \
 		LIBTE=$(BUILD)/libte
+
+te-demo: tools
+	@$(MAKE) --no-print-directory -C tools O=$(BUILD)/tools \
+		LIBTE=$(BUILD)/libte demo
 
 # Kbuild writes beside the sources, so each kernel gets a farm of links to them;
 # links whose source is gone go first.
@@ -92,7 +96,7 @@ lint:
 
 # the release is the one that the module was built for
 install: all
-	release=`modinfo -F vermagic $(BUILD)/$(NAME)/te.ko | cut -d' ' -f1` && \
+	release=`PATH=$$PATH:/sbin modinfo -F vermagic $(BUILD)/$(NAME)/te.ko | cut -d' ' -f1` && \
 	install -D -m 644 $(BUILD)/$(NAME)/te.ko \
 		$(DESTDIR)$(moddir)/$$release/updates/te.ko && \
 	{ [ -n "$(DESTDIR)" ] || depmod $$release; }
