@@ -22,7 +22,7 @@ boot()
 		"mem=${mem}M" root=/dev/root rootfstype=hostfs rootflags=/ ro
 		"init=$VM_DIR/guest/init-um.sh"
 		con=null ssl=null "$console" con1=null,fd:2 console=tty1
-		panic_on_warn=1 printk.time=1 loglevel=8
+		panic_on_warn=1 printk.time=1 loglevel=5
 		# Sockets of the management console: in the job folder, or a
 		# killed guest would leave them in the home folder.
 		"uml_dir=$job/uml/" "umid=$1"

@@ -160,7 +160,8 @@ watch()
 		timer=$!
 	fi
 	while [ ${#live[@]} -gt 0 ]; do
-		wait -n -p ended "${live[@]}" $timer $grace || true
+		# bash has words to say about a guest that was killed
+		wait -n -p ended "${live[@]}" $timer $grace 2>/dev/null || true
 		if [ "$ended" = "$timer" ] || [ "$ended" = "$grace" ]; then
 			[ "$ended" != "$timer" ] || timed_out=1
 			for pid in "${live[@]}"; do
@@ -176,7 +177,7 @@ watch()
 			grace=$!
 		fi
 	done
-	wait "${guests[@]}" "${filters[@]}" || true
+	wait "${guests[@]}" "${filters[@]}" 2>/dev/null || true
 }
 
 # Keeps the kernel log of NODE beyond the job; the 20 newest stay.

@@ -31,6 +31,20 @@ open_output()
 	done
 }
 
+# What every process does in the kernel, te's threads included.
+stacks()
+{
+	local dir comm
+	for dir in /proc/[0-9]*; do
+		comm=$(cat "$dir/comm")
+		# kernel threads have no command line
+		[ -n "$(tr -d '\0' <"$dir/cmdline")" ] ||
+			[[ $comm == te[-_/]* ]] || continue
+		echo "te: pid ${dir#/proc/} $comm:"
+		sed '/syscall_64\|SYSCALL/d; s/^/te:   /' "$dir/stack"
+	done 2>/dev/null
+}
+
 # A hang is easier to understand with the stacks of those who sleep: have them
 # in the log before run.sh ends us at the time limit.
 warn_before_limit()
@@ -42,6 +56,9 @@ warn_before_limit()
 		sleep $((te_limit - ${uptime%.*} - 5))
 		echo "te: the time limit is near, blocked tasks:" >/dev/kmsg
 		echo w >/proc/sysrq-trigger
+		stacks | while IFS= read -r line; do
+			echo "$line" >/dev/kmsg
+		done
 	) &
 	watch=$!
 }

@@ -8,10 +8,9 @@
 # (one GSI QP with CQ and PD per device) come and go with the devices.
 resources()
 {
-	local kind
-	for kind in qp cq pd mr cm_id ctx srq; do
-		rdma resource show "$kind" 2>/dev/null | sed "s/^/$kind: /"
-	done | grep -v -E 'comm \[?ib_core\]?' |
+	printf 'resource show %s\n' qp cq pd mr cm_id ctx srq |
+		rdma -force -batch - 2>/dev/null |
+		grep -v -E 'comm \[?ib_core\]?' |
 		sed -E 's/ (sq-psn|rq-psn|users|state|path-mig-state|cqe) [^ ]+//g' |
 		sort
 }

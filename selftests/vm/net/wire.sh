@@ -16,62 +16,76 @@ set -eu
 
 table_a=1077 table_b=1078
 
-end_up()
+# Set-up goes through `ip -batch`: a process per line is slow in a UML guest.
+ends()
 {
-	set_sysctl "net/ipv4/conf/$1/accept_local" 1
-	set_sysctl "net/ipv4/conf/$1/rp_filter" 0
-	ip link set "$1" mtu "$mtu" up
-	ip addr add "$2/32" dev "$1"
-	ip -6 addr add "$3/128" dev "$1" nodad
+	ip -batch - <<-LINES
+		link add va mtu $mtu type veth peer name vb mtu $mtu
+		link set va up
+		link set vb up
+		addr add $addr_a/32 dev va
+		addr add $addr_b/32 dev vb
+		addr add $addr6_a/128 dev va nodad
+		addr add $addr6_b/128 dev vb nodad
+	LINES
+	set_sysctl net/ipv4/conf/all/rp_filter 0
+	for end in va vb; do
+		set_sysctl "net/ipv4/conf/$end/rp_filter" 0
+		set_sysctl "net/ipv4/conf/$end/accept_local" 1
+	done
 }
 
 # rules_of FAMILY A B: see above. Rule 0 goes last, so that there is a local
 # lookup at any time.
 rules_of()
 {
-	ip "$1" rule add pref 10 iif va lookup local
-	ip "$1" rule add pref 11 iif vb lookup local
-	ip "$1" rule add pref 12 from "$2" to "$3" lookup "$table_a"
-	ip "$1" rule add pref 13 oif va to "$3" lookup "$table_a"
-	ip "$1" rule add pref 14 from "$3" to "$2" lookup "$table_b"
-	ip "$1" rule add pref 15 oif vb to "$2" lookup "$table_b"
-	ip "$1" rule add pref 100 lookup local
-	ip "$1" rule delete pref 0
+	ip "$1" -batch - <<-LINES
+		rule add pref 10 iif va lookup local
+		rule add pref 11 iif vb lookup local
+		rule add pref 12 from $2 to $3 lookup $table_a
+		rule add pref 13 oif va to $3 lookup $table_a
+		rule add pref 14 from $3 to $2 lookup $table_b
+		rule add pref 15 oif vb to $2 lookup $table_b
+		rule add pref 100 lookup local
+		rule delete pref 0
+	LINES
 }
 
 unrules_of()
 {
-	local pref
-	ip "$1" rule add pref 0 lookup local
-	for pref in 10 11 12 13 14 15 100; do
-		ip "$1" rule delete pref "$pref"
-	done
-}
-
-# path NETDEV SRC DST DST_NETDEV TABLE
-path()
-{
-	local mac
-	mac=$(cat "/sys/class/net/$4/address")
-	ip route replace "$3" dev "$1" src "$2" table "$5"
-	ip neigh replace "$3" lladdr "$mac" dev "$1" nud permanent
+	ip "$1" -batch - <<-LINES
+		rule add pref 0 lookup local
+		rule delete pref 10
+		rule delete pref 11
+		rule delete pref 12
+		rule delete pref 13
+		rule delete pref 14
+		rule delete pref 15
+		rule delete pref 100
+	LINES
 }
 
 routes()
 {
-	path va "$addr_a" "$addr_b" vb "$table_a"
-	path vb "$addr_b" "$addr_a" va "$table_b"
-	path va "$addr6_a" "$addr6_b" vb "$table_a"
-	path vb "$addr6_b" "$addr6_a" va "$table_b"
+	local mac_a mac_b
+	read -r mac_a </sys/class/net/va/address
+	read -r mac_b </sys/class/net/vb/address
+	ip -batch - <<-LINES
+		route replace $addr_b dev va src $addr_a table $table_a
+		route replace $addr_a dev vb src $addr_b table $table_b
+		neigh replace $addr_b lladdr $mac_b dev va nud permanent
+		neigh replace $addr_a lladdr $mac_a dev vb nud permanent
+		route replace $addr6_b dev va src $addr6_a table $table_a
+		route replace $addr6_a dev vb src $addr6_b table $table_b
+		neigh replace $addr6_b lladdr $mac_b dev va nud permanent
+		neigh replace $addr6_a lladdr $mac_a dev vb nud permanent
+	LINES
 }
 
 up()
 {
 	load veth rdma_rxe
-	ip link add va type veth peer name vb
-	set_sysctl net/ipv4/conf/all/rp_filter 0
-	end_up va "$addr_a" "$addr6_a"
-	end_up vb "$addr_b" "$addr6_b"
+	ends
 	rules_of -4 "$addr_a" "$addr_b"
 	rules_of -6 "$addr6_a" "$addr6_b"
 	routes
