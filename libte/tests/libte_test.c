@@ -5,7 +5,10 @@
  * exit status 1 if a case failed.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "private.h"
@@ -200,6 +203,71 @@ static void test_ring(void)
 	result(te_poll(&te, out, 8) == -EBADFD, "ring: impossible head");
 }
 
+/* One thread plays the kernel, which fills a small ring again and again. */
+#define NR_CONSUMERS	3
+#define NR_ENTRIES	200000U
+
+static struct te_completion shared_entries[16];
+static struct te_ring_hdr shared_ring;
+static struct te shared_te = {
+	.cq_entries = 16, .ring = &shared_ring, .entries = shared_entries,
+};
+
+static unsigned char nr_seen[NR_ENTRIES];
+static unsigned int nr_taken;
+
+static void *consume(void *unused)
+{
+	struct te_completion out[5];
+	int n, i;
+
+	while (__atomic_load_n(&nr_taken, __ATOMIC_RELAXED) < NR_ENTRIES) {
+		n = te_poll(&shared_te, out, 5);
+		for (i = 0; i < n; i++)
+			__atomic_fetch_add(&nr_seen[out[i].user_data], 1,
+					   __ATOMIC_RELAXED);
+		if (n > 0)
+			__atomic_fetch_add(&nr_taken, n, __ATOMIC_RELAXED);
+		else
+			sched_yield();
+	}
+
+	return unused;
+}
+
+static void produce(void)
+{
+	uint32_t tail;
+
+	for (tail = 0; tail < NR_ENTRIES; tail++) {
+		while (tail - __atomic_load_n(&shared_ring.head,
+					      __ATOMIC_ACQUIRE) == 16)
+			sched_yield();
+		shared_entries[tail % 16].user_data = tail;
+		__atomic_store_n(&shared_ring.tail, tail + 1, __ATOMIC_RELEASE);
+	}
+}
+
+static void test_consumers(void)
+{
+	pthread_t threads[NR_CONSUMERS];
+	unsigned int i, nr_wrong = 0;
+
+	for (i = 0; i < NR_CONSUMERS; i++)
+		if (pthread_create(&threads[i], NULL, consume, NULL)) {
+			perror("pthread_create");
+			exit(1);
+		}
+	produce();
+	for (i = 0; i < NR_CONSUMERS; i++)
+		pthread_join(threads[i], NULL);
+
+	for (i = 0; i < NR_ENTRIES; i++)
+		nr_wrong += nr_seen[i] != 1;
+	result(!nr_wrong && nr_taken == NR_ENTRIES,
+	       "ring: three consumers, each entry taken exactly once");
+}
+
 int main(void)
 {
 	printf("KTAP version 1\n");
@@ -209,6 +277,7 @@ int main(void)
 	test_status();
 	test_wait();
 	test_ring();
+	test_consumers();
 	printf("1..%d\n", nr_cases);
 
 	return nr_failed != 0;

@@ -346,7 +346,7 @@ static int measure(struct initiator *in)
 {
 	const char *verify = "off";
 	struct load_result result;
-	int ret;
+	int ret, there;
 
 	ret = load_run(in->opts, &in->load, &result);
 	if (ret)
@@ -354,8 +354,8 @@ static int measure(struct initiator *in)
 
 	if (in->opts->verify && !result.first_error) {
 		ret = check_here(in);
-		if (!ret)
-			ret = check_there(in);
+		there = check_there(in);
+		ret = ret ? ret : there;
 		verify = ret ? "failed" : "good";
 	} else if (in->opts->verify) {
 		verify = "skipped";
