@@ -12,7 +12,7 @@ target=$!
 trap 'kill "$target" 2>/dev/null || true' EXIT
 
 until grep -q '^ready' "$out"; do
-	kill -0 "$target"
+	kill -0 "$target" 2>/dev/null || exit 1
 	sleep 0.1
 done
 build/tools/te-demo/te-demo serve "$1"
