@@ -110,6 +110,53 @@ int te_settle_one(unsigned int offset, unsigned long long want, int timeout_ms)
 	return -ETIME;
 }
 
+/* A line reads "0: rxe_a: pd 1 cq 1 qp 1 cm_id 0 mr 0 ctx 0 srq 0". */
+int te_rdma(struct te_rdma *r)
+{
+	FILE *f = popen("rdma resource show", "re");
+	struct te_rdma d;
+	char line[256], *at;
+	int lines = 0;
+
+	if (!f)
+		return -errno;
+	memset(r, 0, sizeof(*r));
+	while (fgets(line, sizeof(line), f)) {
+		at = strstr(line, ": pd ");
+		if (!at || sscanf(at, ": pd %ld cq %ld qp %ld cm_id %ld mr %ld",
+				  &d.pd, &d.cq, &d.qp, &d.cm_id, &d.mr) != 5)
+			continue;
+		r->pd += d.pd;
+		r->cq += d.cq;
+		r->qp += d.qp;
+		r->cm_id += d.cm_id;
+		r->mr += d.mr;
+		lines++;
+	}
+	pclose(f);
+	return lines ? 0 : -ENODATA;
+}
+
+int te_rdma_settle(const struct te_rdma *base)
+{
+	unsigned long long end = te_now_ms() + TE_SETTLE_MS;
+	struct te_rdma r;
+	int ret;
+
+	do {
+		ret = te_rdma(&r);
+		if (ret)
+			return ret;
+		if (!memcmp(&r, base, sizeof(r)))
+			return 0;
+		te_sleep_ms(100);
+	} while (te_now_ms() < end);
+	printf("# devices hold pd %ld cq %ld qp %ld cm_id %ld mr %ld, held %ld %ld %ld %ld %ld\n",
+	       r.pd, r.cq, r.qp, r.cm_id, r.mr, base->pd, base->cq, base->qp,
+	       base->cm_id, base->mr);
+	return -ETIME;
+}
+
 long te_vm_pin_kib(void)
 {
 	FILE *f = fopen("/proc/self/status", "re");

@@ -31,6 +31,20 @@ int te_settle_to(const struct te_ioc_stats *base);
 int te_settle_one(unsigned int offset, unsigned long long want,
 		  int timeout_ms);
 
+/**
+ * struct te_rdma - what the RDMA devices hold, all of them together
+ * Nothing but te uses them in a test, but te has some for each device as long
+ * as it is loaded: compare with a count taken when it was idle.
+ */
+struct te_rdma {
+	long pd, cq, qp, cm_id, mr;
+};
+
+int te_rdma(struct te_rdma *r);
+
+/* Waits until the devices hold what @base says. 0 or -ETIME, printed. */
+int te_rdma_settle(const struct te_rdma *base);
+
 /* VmPin of this process, KiB; -1 when the kernel does not tell. */
 long te_vm_pin_kib(void);
 

@@ -77,5 +77,5 @@ boot()
 		)
 	fi
 	[ "$net" != pair ] || wire_args "$1"
-	exec setsid qemu-system-x86_64 "${args[@]}"
+	exec setsid setpriv --pdeathsig KILL qemu-system-x86_64 "${args[@]}"
 }

@@ -34,7 +34,7 @@ boot()
 	ulimit -c 0
 	unset TMP TEMP TMPDIR
 	room /dev/shm "$mem" || export TMPDIR=$TE_BUILD/vm
-	exec setsid "$image" "${args[@]}" 2>"$job/klog.$1"
+	exec setsid setpriv --pdeathsig KILL "$image" "${args[@]}" 2>"$job/klog.$1"
 }
 
 # room DIR MIB: is there so much space

@@ -22,7 +22,7 @@ usage: run.sh [OPTION]... -- COMMAND [ARG]...
   --smp N                         CPUs of a guest (2; pair and um: 1)
   --mem MiB                       memory of a guest (1024)
   --time SECONDS                  limit for everything, boot included (300)
-  --module FILE                   te.ko (build/KERNEL/te.ko if it is there)
+  --module FILE|none              te.ko (build/KERNEL/te.ko if it is there)
   --param 'NAME=VALUE ...'        parameters for te
   --b COMMAND                     pair: for sh -c on node b (same as on a)
   --shell                         an interactive shell instead of a command
@@ -64,7 +64,9 @@ case $net in none|loop|wire) nodes=(a) ;; pair) nodes=(a b) ;; *) usage ;; esac
 # Paths travel on the kernel's command line.
 [[ $TE_ROOT != *[[:space:]\"]* ]] || refuse "no white space in $TE_ROOT, please"
 
-if [ -n "$module" ]; then
+if [ "$module" = none ]; then
+	module=''
+elif [ -n "$module" ]; then
 	[ -e "$module" ] || refuse "no $module"
 	module=$(realpath "$module")
 elif [ -e "$TE_BUILD/$kernel/te.ko" ]; then
@@ -156,7 +158,7 @@ watch()
 	local live=("${guests[@]}") ended pid
 	timed_out=''
 	if [ -z "$shell" ]; then
-		sleep "$limit" &
+		setpriv --pdeathsig KILL sleep "$limit" &
 		timer=$!
 	fi
 	while [ ${#live[@]} -gt 0 ]; do

@@ -9,7 +9,7 @@
 resources()
 {
 	printf 'resource show %s\n' qp cq pd mr cm_id ctx srq |
-		rdma -force -batch - 2>/dev/null |
+		rdma -f -b - 2>/dev/null |
 		grep -v -E 'comm \[?ib_core\]?' |
 		sed -E 's/ (sq-psn|rq-psn|users|state|path-mig-state|cqe) [^ ]+//g' |
 		sort
