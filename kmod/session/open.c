@@ -1,0 +1,675 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * session/open: the asking side of open segments.
+ *
+ * A te_open ties a context's te_seg to a session. Two hold it: the te_seg, until
+ * te_session_close_segment(), and the session, until the segment has ended on
+ * the wire or the session is down. Whoever lets go first cuts the tie (under
+ * te_open.lock), so neither waits for the other: a closed te_seg is dropped at
+ * once though SEG_CLOSE may still be on its way, and a te_seg that outlives its
+ * session keeps nothing of it.
+ *
+ * The actor asks for segments, applies what is said of them, and closes them;
+ * callers only leave orders.
+ */
+#include <linux/err.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "session/priv.h"
+
+/* Sessions that were there may be stale, each only once: then dial afresh. */
+#define TE_OPEN_MAX_TRIES	3
+
+enum te_open_state {
+	TE_OPEN_NEW,		/* the actor has not seen it */
+	TE_OPEN_ASK,		/* on te_session.asks */
+	TE_OPEN_ASKED,		/* SEG_OPEN sent */
+	TE_OPEN_OPEN,		/* SEG_OPENED came */
+	TE_OPEN_CLOSED,		/* SEG_CLOSE sent, SEG_GONE has not come */
+};
+
+/**
+ * struct te_open - an open segment, asking side
+ * @ref: one for te_seg.opened, one for the session, one on its orders
+ * @lock: protects @seg, @session
+ * @seg: holds a reference; NULL when closed or ended
+ * @session: holds a reference; NULL when ended
+ * @order: on te_session.orders, protected by te_session.lock
+ * @unwanted: the context has closed it, protected by te_session.lock
+ * @state: actor, like all below
+ * @closing: the actor knows that it is unwanted
+ * @gone: SEG_GONE has come
+ * @link: on te_session.asks or te_session.closes
+ * @cookie: our number, 0 before SEG_OPEN
+ * @handle: the peer's number, from SEG_OPENED
+ * @transport: TE_ANY ...
+ * @name_len: bytes
+ * @name: of the segment
+ */
+struct te_open {
+	struct kref ref;
+	spinlock_t lock; /* protects seg, session */
+	struct te_seg *seg;
+	struct te_session *session;
+	struct list_head order;
+	bool unwanted;
+
+	enum te_open_state state;
+	bool closing;
+	bool gone;
+	struct list_head link;
+	u32 cookie;
+	u32 handle;
+	u32 transport;
+	u16 name_len;
+	u8 name[];
+};
+
+static void open_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct te_open, ref));
+}
+
+static void open_put(struct te_open *o)
+{
+	kref_put(&o->ref, open_release);
+}
+
+/* With two references: the te_seg's and the session's. */
+static struct te_open *open_create(struct te_session *s, struct te_seg *seg,
+				   const char *name, size_t len)
+{
+	struct te_open *o;
+
+	o = kzalloc(struct_size(o, name, len), GFP_KERNEL_ACCOUNT);
+	if (!o)
+		return NULL;
+	kref_init(&o->ref);
+	kref_get(&o->ref);
+	spin_lock_init(&o->lock);
+	te_seg_get(seg);
+	o->seg = seg;
+	te_session_get(s);
+	o->session = s;
+	INIT_LIST_HEAD(&o->order);
+	INIT_LIST_HEAD(&o->link);
+	o->transport = seg->transport;
+	o->name_len = len;
+	memcpy(o->name, name, len);
+	return o;
+}
+
+/* Its te_seg, with a reference, or NULL when nobody cares any more. */
+static struct te_seg *open_seg_get(struct te_open *o)
+{
+	struct te_seg *seg;
+
+	spin_lock(&o->lock);
+	seg = o->seg;
+	if (seg)
+		te_seg_get(seg);
+	spin_unlock(&o->lock);
+	return seg;
+}
+
+/* Nothing that is said of it from now on matters. */
+static void open_forget_seg(struct te_open *o)
+{
+	struct te_seg *seg;
+
+	spin_lock(&o->lock);
+	seg = o->seg;
+	o->seg = NULL;
+	spin_unlock(&o->lock);
+	if (seg)
+		te_seg_put(seg);
+}
+
+static void open_fail_seg(struct te_open *o, int error)
+{
+	struct te_seg *seg = open_seg_get(o);
+
+	if (!seg)
+		return;
+	te_seg_fail(seg, error);
+	te_seg_put(seg);
+	open_forget_seg(o);
+}
+
+/*
+ * It has ended, or never began: the session lets go. Actor, or whoever made it
+ * when the session never saw it.
+ */
+static void open_drop(struct te_session *s, struct te_open *o)
+{
+	list_del_init(&o->link);
+	if (o->cookie) {
+		xa_erase(&s->opens, o->cookie);
+		s->nr_segs--;
+	}
+	open_forget_seg(o);
+	spin_lock(&o->lock);
+	o->session = NULL;
+	spin_unlock(&o->lock);
+	te_session_put(s);
+	open_put(o);
+}
+
+/* Return: 0, -ESHUTDOWN the session takes no orders any more. */
+static int open_order(struct te_session *s, struct te_open *o, bool unwanted)
+{
+	int ret = 0;
+
+	spin_lock(&s->lock);
+	o->unwanted = unwanted;
+	if (s->closed) {
+		ret = -ESHUTDOWN;
+	} else if (list_empty(&o->order)) {
+		kref_get(&o->ref);
+		list_add_tail(&o->order, &s->orders);
+	}
+	spin_unlock(&s->lock);
+	if (!ret)
+		te_session_kick(s);
+	return ret;
+}
+
+/* Next order, with its reference. */
+static struct te_open *open_next_order(struct te_session *s, bool *unwanted)
+{
+	struct te_open *o;
+
+	spin_lock(&s->lock);
+	o = list_first_entry_or_null(&s->orders, struct te_open, order);
+	if (o) {
+		list_del_init(&o->order);
+		*unwanted = o->unwanted;
+	}
+	spin_unlock(&s->lock);
+	return o;
+}
+
+/* SEG_CLOSE is due. */
+static void open_close(struct te_session *s, struct te_open *o)
+{
+	if (list_empty(&o->link))
+		list_add_tail(&o->link, &s->closes);
+}
+
+static void open_obey_close(struct te_session *s, struct te_open *o)
+{
+	o->closing = true;
+	switch (o->state) {
+	case TE_OPEN_NEW:
+	case TE_OPEN_ASK:
+		open_drop(s, o);
+		break;
+	case TE_OPEN_OPEN:
+		open_close(s, o);
+		break;
+	case TE_OPEN_ASKED:	/* when SEG_OPENED comes */
+	case TE_OPEN_CLOSED:
+		break;
+	}
+}
+
+/* Take the orders that others have left. Actor. */
+void te_open_obey(struct te_session *s)
+{
+	struct te_open *o;
+	bool unwanted;
+
+	while ((o = open_next_order(s, &unwanted))) {
+		/* Ended since: the tie is cut already. */
+		if (!READ_ONCE(o->session)) {
+			open_put(o);
+			continue;
+		}
+		if (unwanted) {
+			open_obey_close(s, o);
+		} else if (o->state == TE_OPEN_NEW) {
+			o->state = TE_OPEN_ASK;
+			list_add_tail(&o->link, &s->asks);
+		}
+		open_put(o);
+	}
+}
+
+/* The session is down and takes no orders any more. Actor. */
+void te_open_fail_all(struct te_session *s, int error)
+{
+	struct te_open *o, *next;
+	unsigned long cookie;
+
+	te_open_obey(s);
+	list_for_each_entry_safe(o, next, &s->asks, link) {
+		open_fail_seg(o, error);
+		open_drop(s, o);
+	}
+	xa_for_each(&s->opens, cookie, o) {
+		open_fail_seg(o, error);
+		open_drop(s, o);
+	}
+}
+
+static int open_say_close(struct te_session *s, struct te_open *o)
+{
+	void *buf;
+	u32 n;
+
+	buf = te_sock_reserve(&s->sock,
+			      TE_WIRE_FRAME(sizeof(struct te_wire_seg_end)),
+			      false);
+	if (!buf)
+		return -ENOBUFS;
+	n = te_wire_seg_end_encode(buf, TE_WIRE_SEG_CLOSE, o->handle, 0);
+	te_sock_push(&s->sock, n);
+	list_del_init(&o->link);
+	o->state = TE_OPEN_CLOSED;
+	if (o->gone)
+		open_drop(s, o);
+	return n;
+}
+
+static int open_say_open(struct te_session *s, struct te_open *o)
+{
+	struct te_msg_seg_open msg = {
+		.transport = o->transport,
+		.name = o->name,
+		.name_len = o->name_len,
+	};
+	void *buf;
+	u32 n;
+	int ret;
+
+	buf = te_sock_reserve(&s->sock,
+			      TE_WIRE_FRAME(sizeof(struct te_wire_seg_open) +
+					    o->name_len), false);
+	if (!buf)
+		return -ENOBUFS;
+	ret = xa_alloc_cyclic(&s->opens, &o->cookie, o, xa_limit_31b,
+			      &s->next_id, GFP_KERNEL);
+	if (ret < 0) {
+		open_fail_seg(o, -ENOMEM);
+		open_drop(s, o);
+		return -EAGAIN;
+	}
+	s->nr_segs++;
+	list_del_init(&o->link);
+	msg.cookie = o->cookie;
+	n = te_wire_seg_open_encode(buf, &msg);
+	te_sock_push(&s->sock, n);
+	o->state = TE_OPEN_ASKED;
+	return n;
+}
+
+/*
+ * Next frame: closing first, since that makes room for the others. Actor.
+ * Return: bytes, 0 nothing to say, -ENOBUFS flush first, -EAGAIN call again.
+ */
+int te_open_produce(struct te_session *s)
+{
+	struct te_open *o;
+
+	o = list_first_entry_or_null(&s->closes, struct te_open, link);
+	if (o)
+		return open_say_close(s, o);
+	o = list_first_entry_or_null(&s->asks, struct te_open, link);
+	if (o && s->nr_segs < TE_SESSION_MAX_SEGS)
+		return open_say_open(s, o);
+	return 0;
+}
+
+/* Named by a frame that may only come between SEG_OPENED and SEG_GONE. */
+static struct te_open *open_lookup(struct te_session *s, u32 cookie)
+{
+	struct te_open *o = xa_load(&s->opens, cookie);
+
+	return o && o->state >= TE_OPEN_OPEN && !o->gone ? o : NULL;
+}
+
+/*
+ * Something could not be applied. What the peer must not say ends the session;
+ * our lack of memory ends this segment only.
+ */
+static int open_applied(struct te_session *s, struct te_open *o, int ret)
+{
+	if (ret != -ENOMEM)
+		return ret;
+	open_fail_seg(o, -ENOMEM);
+	if (o->state == TE_OPEN_OPEN)
+		open_close(s, o);
+	return 0;
+}
+
+int te_open_hear_opened(struct te_session *s, const void *buf, u32 len)
+{
+	struct te_msg_seg_opened msg;
+	struct te_open *o;
+	int ret;
+
+	ret = te_wire_seg_opened_decode(buf, len, &msg);
+	if (ret)
+		return ret;
+	o = xa_load(&s->opens, msg.cookie);
+	if (!o || o->state != TE_OPEN_ASKED)
+		return -EPROTO;
+	if (msg.status != TE_WIRE_OK) {
+		open_fail_seg(o, te_wire_errno(msg.status));
+		open_drop(s, o);
+		return 0;
+	}
+	o->handle = msg.handle;
+	o->state = TE_OPEN_OPEN;
+	if (o->closing)
+		open_close(s, o);
+	return 0;
+}
+
+int te_open_hear_devs(struct te_session *s, const void *buf, u32 len)
+{
+	struct te_msg_array msg;
+	struct te_msg_dev dev;
+	struct te_open *o;
+	struct te_seg *seg;
+	u32 i;
+	int ret;
+
+	ret = te_wire_seg_devs_decode(buf, len, &msg);
+	if (ret)
+		return ret;
+	o = open_lookup(s, msg.cookie);
+	if (!o)
+		return -EPROTO;
+	seg = open_seg_get(o);
+	if (!seg)
+		return 0;
+	for (i = 0; i < msg.nr && !ret; i++) {
+		te_wire_dev_get(&msg, i, &dev);
+		/* Registrations are made of whole pages. */
+		if (dev.chunk_shift < s->page_shift) {
+			ret = -EPROTO;
+			break;
+		}
+		ret = te_seg_add_dev(seg, &(struct te_rdev) {
+			.addr = dev.addr,
+			.port = dev.port,
+			.chunk_shift = dev.chunk_shift,
+			.dev_id = dev.dev_id,
+			.numa_node = dev.numa_node,
+		});
+	}
+	te_seg_put(seg);
+	return open_applied(s, o, ret);
+}
+
+int te_open_hear_mrs(struct te_session *s, const void *buf, u32 len)
+{
+	struct te_msg_array msg;
+	struct te_msg_mr mr;
+	struct te_open *o;
+	struct te_seg *seg;
+	u32 i;
+	int ret;
+
+	ret = te_wire_seg_mrs_decode(buf, len, &msg);
+	if (ret)
+		return ret;
+	o = open_lookup(s, msg.cookie);
+	if (!o)
+		return -EPROTO;
+	seg = open_seg_get(o);
+	if (!seg)
+		return 0;
+	for (i = 0; i < msg.nr && !ret; i++) {
+		te_wire_mr_get(&msg, i, &mr);
+		if (mr.page_off >> s->page_shift) {
+			ret = -EPROTO;
+			break;
+		}
+		ret = te_seg_add_mr(seg, &(struct te_mr_desc) {
+			.id = mr.id,
+			.access = mr.access,
+			.base = mr.base,
+			.length = mr.length,
+			.page_off = mr.page_off,
+			.dev_mask = mr.dev_mask,
+		});
+	}
+	te_seg_put(seg);
+	return open_applied(s, o, ret);
+}
+
+int te_open_hear_keys(struct te_session *s, const void *buf, u32 len)
+{
+	struct te_msg_seg_keys msg;
+	struct te_open *o;
+	struct te_seg *seg;
+	int ret;
+
+	ret = te_wire_seg_keys_decode(buf, len, &msg);
+	if (ret)
+		return ret;
+	o = open_lookup(s, msg.cookie);
+	if (!o)
+		return -EPROTO;
+	seg = open_seg_get(o);
+	if (!seg)
+		return 0;
+	ret = te_seg_add_keys(seg, msg.mr_id, msg.keys, msg.nr);
+	te_seg_put(seg);
+	return open_applied(s, o, ret);
+}
+
+int te_open_hear_ready(struct te_session *s, const void *buf, u32 len)
+{
+	u32 cookie, reason;
+	struct te_open *o;
+	struct te_seg *seg;
+	int ret;
+
+	ret = te_wire_seg_end_decode(buf, len, TE_WIRE_SEG_READY, &cookie,
+				     &reason);
+	if (ret)
+		return ret;
+	o = open_lookup(s, cookie);
+	if (!o)
+		return -EPROTO;
+	seg = open_seg_get(o);
+	if (seg) {
+		te_seg_ready(seg);
+		te_seg_put(seg);
+	}
+	return 0;
+}
+
+/* Only what is there costs anything, however wide the peer's range is. */
+static int open_del_range(struct te_seg *seg, u32 first, u32 last)
+{
+	unsigned long id = first;
+	int ret;
+
+	while (xa_find(&seg->rmrs, &id, last, XA_PRESENT)) {
+		ret = te_seg_del_mr(seg, id);
+		if (ret)
+			return ret;
+		cond_resched();
+	}
+	return 0;
+}
+
+int te_open_hear_mr_gone(struct te_session *s, const void *buf, u32 len)
+{
+	u32 i, first, last;
+	struct te_msg_array msg;
+	struct te_open *o;
+	struct te_seg *seg;
+	int ret;
+
+	ret = te_wire_seg_mr_gone_decode(buf, len, &msg);
+	if (ret)
+		return ret;
+	o = open_lookup(s, msg.cookie);
+	if (!o)
+		return -EPROTO;
+	seg = open_seg_get(o);
+	if (!seg)
+		return 0;
+	for (i = 0; i < msg.nr && !ret; i++) {
+		te_wire_range_get(&msg, i, &first, &last);
+		ret = open_del_range(seg, first, last);
+	}
+	te_seg_put(seg);
+	return ret;
+}
+
+int te_open_hear_gone(struct te_session *s, const void *buf, u32 len)
+{
+	u32 cookie, reason;
+	struct te_open *o;
+	int ret;
+
+	ret = te_wire_seg_end_decode(buf, len, TE_WIRE_SEG_GONE, &cookie,
+				     &reason);
+	if (ret)
+		return ret;
+	o = open_lookup(s, cookie);
+	if (!o)
+		return -EPROTO;
+	open_fail_seg(o, te_wire_errno(reason));
+	o->gone = true;
+	if (o->state == TE_OPEN_CLOSED)
+		open_drop(s, o);
+	else
+		open_close(s, o);
+	return 0;
+}
+
+/* To what te_session_open_segment() may return. */
+static int open_errno(int error)
+{
+	switch (error) {
+	case -ESTALE:		/* went while it was described */
+		return -ENOENT;
+	case -EPIPE:
+	case -ESHUTDOWN:
+	case -ECONNABORTED:
+	case -ENETRESET:
+		return -ECONNRESET;
+	case -ENOBUFS:
+		return -ENOMEM;
+	case -EHOSTDOWN:
+		return -EHOSTUNREACH;
+	case -ENETDOWN:
+	case -EADDRNOTAVAIL:
+	case -EAFNOSUPPORT:
+	case -ENODEV:
+		return -ENETUNREACH;
+	default:
+		return error;
+	}
+}
+
+/* Wait until @seg is READY or has failed. */
+static int open_wait(struct te_seg *seg, unsigned long end)
+{
+	unsigned long now = jiffies;
+	int error = 0;
+	long left;
+
+	left = time_before(now, end) ? end - now : 0;
+	left = wait_for_completion_interruptible_timeout(&seg->settled, left);
+	if (left < 0)
+		return -EINTR;
+	if (!left)
+		return -ETIMEDOUT;
+	mutex_lock(&seg->lock);
+	if (seg->state == TE_SEG_GONE)
+		error = seg->error;
+	mutex_unlock(&seg->lock);
+	return error;
+}
+
+/* Over this session. Return: the segment, or ERR_PTR, -ESHUTDOWN too late. */
+static struct te_seg *open_over(struct te_session *s, const char *name,
+				size_t len, u32 transport, unsigned long end)
+{
+	struct te_open *o;
+	struct te_seg *seg;
+	int ret;
+
+	seg = te_seg_create(s->peer, transport);
+	if (IS_ERR(seg))
+		return seg;
+	o = open_create(s, seg, name, len);
+	if (!o) {
+		te_seg_put(seg);
+		return ERR_PTR(-ENOMEM);
+	}
+	seg->opened = o;
+
+	ret = open_order(s, o, false);
+	if (ret)
+		open_drop(s, o);
+	else
+		ret = open_wait(seg, end);
+	if (ret) {
+		te_session_close_segment(seg);
+		te_seg_put(seg);
+		return ERR_PTR(ret);
+	}
+	return seg;
+}
+
+/* May an older session have been the reason? */
+static bool open_may_retry(long error)
+{
+	return error == -ESHUTDOWN || error == -ECONNRESET ||
+	       error == -EPIPE || error == -ETIMEDOUT;
+}
+
+struct te_seg *te_session_open_segment(struct net *net,
+				       const struct te_session_addr *addr,
+				       const char *name, size_t len,
+				       u32 transport, unsigned int timeout_ms)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
+	struct te_session *s;
+	struct te_seg *seg;
+	int tries = 0;
+	bool fresh;
+
+	do {
+		s = te_session_find_or_dial(net, addr, &fresh);
+		if (IS_ERR(s))
+			return ERR_CAST(s);
+		seg = open_over(s, name, len, transport, end);
+		te_session_put(s);
+	} while (IS_ERR(seg) && !fresh && open_may_retry(PTR_ERR(seg)) &&
+		 ++tries < TE_OPEN_MAX_TRIES && time_before(jiffies, end));
+
+	return IS_ERR(seg) ? ERR_PTR(open_errno(PTR_ERR(seg))) : seg;
+}
+
+void te_session_close_segment(struct te_seg *seg)
+{
+	struct te_open *o = xchg(&seg->opened, NULL);
+	struct te_session *s;
+
+	if (!o)
+		return;
+	spin_lock(&o->lock);
+	s = o->session;
+	if (s)
+		te_session_get(s);
+	spin_unlock(&o->lock);
+
+	/* Too late is fine: the session is down, and all ends with it. */
+	if (s) {
+		open_order(s, o, true);
+		te_session_put(s);
+	}
+	open_forget_seg(o);
+	open_put(o);
+}
