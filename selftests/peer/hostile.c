@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hostile neighbours at the control port: each is dropped in bounded time, costs
+ * others nothing, and leaves no session.
+ *
+ * The protocol is not written down here. A real hello is caught by letting te
+ * dial a listener of ours; it is then replayed cut, bent and repeated, so that
+ * the test does not go stale when the protocol grows.
+ */
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/test.h"
+#include "lib/proc.h"
+#include "lib/sock.h"
+
+/* te gives a stranger 5 s for its hello, then some for a slow guest. */
+#define PATIENCE_MS	40000
+#define HEADER		16	/* bytes; its length field is at 8 */
+
+FIXTURE(hostile)
+{
+	struct pair p;
+	unsigned char hello[4096];
+	size_t len;
+};
+
+/* Opens a segment at a listener of ours, in a child that is then killed. */
+static int dial(void *arg, int in, int out)
+{
+	char url[64];
+	uint32_t seg;
+	struct te *te;
+
+	(void)in;
+	(void)out;
+	snprintf(url, sizeof(url), "%s:%u/name", te_peer_addr(),
+		 *(uint16_t *)arg);
+	return te_open(&te, NULL) ?: te_segment_open(te, url, NULL, &seg);
+}
+
+static long catch_hello(unsigned char *buf, size_t max)
+{
+	struct proc child;
+	uint16_t port = 0;
+	int listener = sock_listen(4, &port);
+	uint32_t len;
+	long n;
+	int fd;
+
+	if (listener < 0 || proc_start(&child, dial, &port))
+		return -1;
+	fd = accept(listener, NULL, NULL);
+	n = sock_receive(fd, buf, HEADER, TE_WAIT_MS);
+	if (n == HEADER) {
+		memcpy(&len, buf + 8, sizeof(len));
+		n = len > max - HEADER ? -EMSGSIZE :
+		    sock_receive(fd, buf + HEADER, len, TE_WAIT_MS);
+	}
+	proc_kill(&child);
+	close(fd);
+	close(listener);
+	return n < 0 ? n : n + HEADER;
+}
+
+FIXTURE_SETUP(hostile)
+{
+	long n;
+
+	ASSERT_EQ(0, te_settle());
+	ASSERT_EQ(0, pair_open(&self->p, NULL));
+	n = catch_hello(self->hello, sizeof(self->hello));
+	ASSERT_LT(HEADER, n);
+	self->len = n;
+}
+
+FIXTURE_TEARDOWN(hostile)
+{
+	EXPECT_EQ(0, pair_xfer(&self->p, TE_WRITE, 9 * KIB, 9 * KIB, 100000));
+	pair_close(&self->p);
+	CLEAN();
+	EXPECT_EQ(0, te_settle_all());
+}
+
+static int knock(void)
+{
+	return sock_connect(te_peer_addr(), TE_DEFAULT_PORT);
+}
+
+/* Says @len bytes, then perhaps that it is done, and waits to be dropped. */
+static int say(const void *bytes, size_t len, bool finish)
+{
+	int fd = knock();
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	ret = sock_send(fd, bytes, len);
+	if (ret == -EPIPE || ret == -ECONNRESET)
+		ret = 0;
+	if (finish)
+		shutdown(fd, SHUT_WR);
+	ret = ret ?: sock_await_close(fd, PATIENCE_MS);
+	close(fd);
+	return ret;
+}
+
+TEST_F_TIMEOUT(hostile, strangers, SLOW)
+{
+	static unsigned char noise[65536], zeros[65536];
+	static const char http[] = "GET / HTTP/1.1\r\nHost: te\r\n\r\n";
+
+	pattern_fill(noise, sizeof(noise), 1);
+	EXPECT_EQ(0, say(http, sizeof(http) - 1, false));
+	EXPECT_EQ(0, say(noise, sizeof(noise), false));
+	EXPECT_EQ(0, say(zeros, sizeof(zeros), false));
+	EXPECT_EQ(0, say(noise, 1, true));
+	EXPECT_EQ(0, say(noise, 0, true));
+	EXPECT_EQ(0, say("\026\003\001\002", 4, true));
+}
+
+TEST_F_TIMEOUT(hostile, silence, SLOW)
+{
+	unsigned long long from = te_now_ms();
+
+	EXPECT_EQ(0, say("", 0, false));
+	/* Not at once either: a slow peer has its time. */
+	EXPECT_LE(1000, te_now_ms() - from);
+	EXPECT_EQ(0, say(self->hello, self->len / 2, false));
+	EXPECT_EQ(0, say(self->hello, HEADER, false));
+}
+
+TEST_F_TIMEOUT(hostile, lengths, SLOW)
+{
+	static const uint32_t rows[] = {
+		0, 1, 4096, 65535, 65536, 65537, 1U << 20, 1U << 31, ~0U,
+	};
+	unsigned char bent[sizeof(self->hello)];
+	size_t i;
+
+	for (i = 0; i < ROWS(rows); i++) {
+		memcpy(bent, self->hello, self->len);
+		memcpy(bent + 8, &rows[i], 4);
+		EXPECT_ROW(0, say(bent, self->len, true), "length %u", rows[i]);
+	}
+}
+
+TEST_F_TIMEOUT(hostile, cut_anywhere, SLOW)
+{
+	size_t i;
+
+	for (i = 0; i < self->len; i++)
+		EXPECT_ROW(0, say(self->hello, i, true), "%zu bytes", i);
+}
+
+TEST_F_TIMEOUT(hostile, bent_anywhere, SLOW)
+{
+	static const unsigned char bends[] = { 1, 0x80, 0xff };
+	unsigned char bent[sizeof(self->hello)];
+	size_t i, k;
+
+	for (i = 0; i < self->len; i++) {
+		for (k = 0; k < ROWS(bends); k++) {
+			memcpy(bent, self->hello, self->len);
+			bent[i] ^= bends[k];
+			EXPECT_ROW(0, say(bent, self->len, true),
+				   "byte %zu, %#x", i, bends[k]);
+		}
+	}
+}
+
+/* Past the door: every type of frame, with nonsense behind it. */
+TEST_F_TIMEOUT(hostile, after_the_hello, SLOW)
+{
+	static const uint32_t lengths[] = { 0, 1, 8, 24, 300, 65536 };
+	static unsigned char msg[4096 + HEADER + 65536];
+	size_t i, len;
+	int type;
+
+	for (type = 0; type < 256; type += type < 40 ? 1 : 43) {
+		for (i = 0; i < ROWS(lengths); i++) {
+			len = self->len + HEADER + lengths[i];
+			memcpy(msg, self->hello, self->len);
+			memcpy(msg + self->len, self->hello, HEADER);
+			msg[self->len + 4] = type;
+			memcpy(msg + self->len + 8, &lengths[i], 4);
+			pattern_fill(msg + self->len + HEADER, lengths[i],
+				     type * 10 + i);
+			EXPECT_ROW(0, say(msg, len, true),
+				   "type %d, %u bytes", type, lengths[i]);
+		}
+	}
+}
+
+/* The same hello twice, and a thousand times. */
+TEST_F_TIMEOUT(hostile, repeats_itself, SLOW)
+{
+	unsigned char *msg = malloc(self->len * 1000);
+	size_t i;
+
+	ASSERT_NE(NULL, msg);
+	for (i = 0; i < 1000; i++)
+		memcpy(msg + i * self->len, self->hello, self->len);
+	EXPECT_EQ(0, say(msg, self->len * 2, true));
+	EXPECT_EQ(0, say(msg, self->len * 1000, true));
+	free(msg);
+}
+
+TEST_F_TIMEOUT(hostile, resets, SLOW)
+{
+	struct linger hard = { .l_onoff = 1 };
+	size_t i;
+	int fd;
+
+	for (i = 0; i <= self->len; i += 5) {
+		fd = knock();
+		ASSERT_LE(0, fd);
+		sock_send(fd, self->hello, i);
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+		close(fd);
+	}
+}
+
+/* Many who say nothing: others are served meanwhile, and all of them go. */
+TEST_F_TIMEOUT(hostile, crowd, SLOW)
+{
+	enum { NR = 300 };
+	static int fd[NR];
+	uint32_t seg;
+	int i;
+
+	for (i = 0; i < NR; i++) {
+		fd[i] = knock();
+		/* A full queue refuses by itself; that is fine. */
+		if (fd[i] >= 0 && i % 3)
+			sock_send(fd[i], self->hello, i % self->len);
+		if (i % 50)
+			continue;
+		ASSERT_EQ(0, te_open_segment(self->p.ini, self->p.name, &seg));
+		ASSERT_EQ(0, te_segment_close(self->p.ini, seg));
+		ASSERT_EQ(0, pair_xfer(&self->p, TE_READ, 8 * KIB, 9 * KIB,
+				       50000));
+	}
+	for (i = 0; i < NR; i++) {
+		if (fd[i] < 0)
+			continue;
+		ASSERT_EQ(0, sock_await_close(fd[i], PATIENCE_MS)) {
+			TH_LOG("number %d", i);
+		}
+		close(fd[i]);
+	}
+}
+
+TEST_HARNESS_MAIN
