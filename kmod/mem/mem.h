@@ -273,8 +273,19 @@ int te_mr_unregister(struct te_space *space, u32 id,
 struct te_mr *te_mr_lookup_locked(struct te_space *space, u64 addr);
 void te_mr_get(struct te_mr *mr);
 void te_mr_put(struct te_mr *mr);
-/* Local key of the chunk that holds @addr; false when not mapped on the dev. */
-bool te_mr_key(struct te_mr *mr, u32 dev_id, u64 addr, u32 *key, u64 *room);
+/**
+ * te_mr_key() - local key of the chunk that holds an address
+ * @mr: the region; the caller's task uses it
+ * @dev_id: the dev
+ * @addr: user address in the region
+ * @key: the key
+ * @io_addr: @addr as the dev knows it
+ * @room: bytes from @addr to the end of chunk or region
+ *
+ * Return: false when the region is not mapped on the dev.
+ */
+bool te_mr_key(struct te_mr *mr, u32 dev_id, u64 addr, u32 *key, u64 *io_addr,
+	       u64 *room);
 
 int te_mem_init(void);
 void te_mem_exit(void);

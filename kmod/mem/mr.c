@@ -21,9 +21,9 @@
 #define MR_BASE_LAST(mr)	((mr)->base_last)
 
 INTERVAL_TREE_DEFINE(struct te_mr, rb, u64, subtree_last, MR_START, MR_LAST,
-		     static, mr_tree)
+		     static __maybe_unused, mr_tree)
 INTERVAL_TREE_DEFINE(struct te_mr, base_rb, u64, base_subtree_last,
-		     MR_BASE_START, MR_BASE_LAST, static, mr_base_tree)
+		     MR_BASE_START, MR_BASE_LAST, static __maybe_unused, mr_base_tree)
 
 DEFINE_MUTEX(te_maps_mutex);
 
@@ -248,7 +248,8 @@ void te_mr_put(struct te_mr *mr)
 		wake_up_all(&te_mr_idle);
 }
 
-bool te_mr_key(struct te_mr *mr, u32 dev_id, u64 addr, u32 *key, u64 *room)
+bool te_mr_key(struct te_mr *mr, u32 dev_id, u64 addr, u32 *key, u64 *io_addr,
+	       u64 *room)
 {
 	struct te_mr_map *map = xa_load(&mr->maps, dev_id);
 	u64 off, chunk_end;
@@ -258,6 +259,7 @@ bool te_mr_key(struct te_mr *mr, u32 dev_id, u64 addr, u32 *key, u64 *room)
 	off = addr - (mr->addr & PAGE_MASK);
 	chunk_end = ((off >> map->chunk_shift) + 1) << map->chunk_shift;
 	*key = map->keys[off >> map->chunk_shift].lkey;
+	*io_addr = mr->base + (addr - mr->addr);
 	*room = min(chunk_end - off, mr->last - addr + 1);
 	return true;
 }

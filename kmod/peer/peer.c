@@ -103,25 +103,21 @@ bool te_peer_bury(struct te_peer *peer, int error)
 	return first;
 }
 
-int te_peer_add_conn(struct te_peer *peer, struct te_conn *conn)
+bool te_peer_add_conn(struct te_peer *peer, struct te_conn *conn)
 {
-	int ret = 0;
+	bool dead;
 
 	spin_lock(&peer->lock);
-	if (peer->dead) {
-		ret = -ESTALE;
-	} else {
-		kref_get(&peer->ref);
+	dead = peer->dead;
+	if (!dead)
 		list_add(&conn->link, &peer->conns);
-	}
 	spin_unlock(&peer->lock);
-	return ret;
+	return !dead;
 }
 
 void te_peer_del_conn(struct te_peer *peer, struct te_conn *conn)
 {
 	spin_lock(&peer->lock);
-	list_del(&conn->link);
+	list_del_init(&conn->link);
 	spin_unlock(&peer->lock);
-	te_peer_put(peer);
 }

@@ -78,8 +78,12 @@ struct te_peer *te_peer_find(u64 token);
  * Return: true the first time.
  */
 bool te_peer_bury(struct te_peer *peer, int error);
-/* Return: 0, or -ESTALE the peer is dead. Takes a reference of @peer. */
-int te_peer_add_conn(struct te_peer *peer, struct te_conn *conn);
+/*
+ * The owner of @conn holds a reference of @peer and has set @kill and
+ * initialised @link. False: the peer is dead and @conn was not added.
+ */
+bool te_peer_add_conn(struct te_peer *peer, struct te_conn *conn);
+/* Fine too when it was not added. */
 void te_peer_del_conn(struct te_peer *peer, struct te_conn *conn);
 
 static inline bool te_peer_dead(const struct te_peer *peer)

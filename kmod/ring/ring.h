@@ -78,6 +78,20 @@ struct te_ring *te_ring_create(u32 entries, u32 nr_slots);
 void te_ring_get(struct te_ring *ring);
 void te_ring_put(struct te_ring *ring);
 
+/*
+ * A context's ring appears once and stays: published here, read by mmap and
+ * poll, which cannot take the context's lock.
+ */
+static inline void te_ring_publish(struct te_ring **where, struct te_ring *ring)
+{
+	smp_store_release(where, ring);
+}
+
+static inline struct te_ring *te_ring_load(struct te_ring **where)
+{
+	return smp_load_acquire(where);
+}
+
 u64 te_ring_bytes(const struct te_ring *ring);
 u64 te_ring_status_bytes(const struct te_ring *ring);
 
@@ -133,6 +147,12 @@ static inline void te_slot_write(struct te_slot *slot, u32 state, s32 error,
 	WRITE_ONCE(slot->error, error);
 	WRITE_ONCE(slot->bytes, bytes);
 	smp_store_release(&slot->state, state);
+}
+
+/* Task slots are written before the header counts them. */
+static inline void te_slot_set_tasks(struct te_slot *header, u32 nr)
+{
+	smp_store_release(&header->nr_tasks, nr);
 }
 
 #endif /* TE_RING_H */

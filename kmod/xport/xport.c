@@ -38,6 +38,7 @@ static void dev_release(struct kref *ref)
 {
 	struct te_dev *dev = container_of(ref, struct te_dev, ref);
 
+	te_host->dev_free(dev);
 	dev->release(dev);
 }
 

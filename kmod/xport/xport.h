@@ -38,9 +38,10 @@ struct te_workers;
  *	DEAD and kick last. Mover; must not wait
  * @ep_reap: state is DEAD and @poll found nothing: hand slices that never came
  *	back to @finished. Mover
+ * @ep_stuck: does a posted slice belong to a task that must end? Mover
  * @ep_room: how many slices may be posted now. Mover
- * @post: post slices of @slices, all on one endpoint that is READY; at most
- *	@ep_room. What cannot be posted goes to @finished with an error. Mover
+ * @post: post the slices of @slices as one chain; the endpoint is READY, and
+ *	they are at most @ep_room. What cannot be posted goes to @finished with an error. Mover
  * @poll: move finished slices to @finished, te_slice.error set. Return: how
  *	many completions were seen. Mover
  * @arm: ask to be kicked at the next completion. Return: true when some may
@@ -58,6 +59,7 @@ struct te_transport_ops {
 	void (*ep_connect)(struct te_ep *ep);
 	void (*ep_close)(struct te_ep *ep);
 	void (*ep_reap)(struct te_ep *ep, struct list_head *finished);
+	bool (*ep_stuck)(struct te_ep *ep);
 	u32 (*ep_room)(struct te_ep *ep);
 	void (*post)(struct te_ep *ep, struct list_head *slices,
 		     struct list_head *finished);
@@ -70,13 +72,16 @@ struct te_transport_ops {
  * @dev: whose mover it is
  * @index: below te_dev.nr_movers
  * @xp: the transport's: what this mover polls
- * @kick: wake it; any context
+ * @kick: wake it: there are completions or tasks; any context
+ * @look: wake it to look at its endpoints and for tasks that must end; any
+ *	context
  */
 struct te_mover {
 	struct te_dev *dev;
 	u32 index;
 	void *xp;
 	void (*kick)(struct te_mover *mover);
+	void (*look)(struct te_mover *mover);
 };
 
 /**
@@ -90,7 +95,7 @@ struct te_mover {
  * @maps: te_mr_map of this dev, protected by te_maps_mutex
  * @self: how peers reach it; set before te_dev_up()
  * @up: listed; protected by te_maps_mutex
- * @workers: of the worker room; set by dev_start, cleared by dev_stop
+ * @workers: of the worker room; from dev_start to dev_free
  * @release: the transport's: frees what embeds it
  */
 struct te_dev {
@@ -111,11 +116,13 @@ struct te_dev {
  * struct te_xport_host - the room above: it runs the movers
  * @dev_start: start the movers of a dev; may sleep. Return: 0 or -errno
  * @dev_stop: end all work of a dev with -ENODEV and stop its movers; may sleep
+ * @dev_free: the last reference of the dev went
  * @scan: make the movers of a dev look for tasks that must end
  */
 struct te_xport_host {
 	int (*dev_start)(struct te_dev *dev);
 	void (*dev_stop)(struct te_dev *dev);
+	void (*dev_free)(struct te_dev *dev);
 	void (*scan)(struct te_dev *dev);
 };
 

@@ -243,7 +243,7 @@ struct te_ioc_info {
  * struct te_ioc_stats - live objects of this node (TE_IOC_STATS)
  * @size: in, sizeof(struct)
  * @flags: in, must be zero
- * @contexts: out, open contexts and closed ones still cleaning up
+ * @contexts: out, open contexts
  * @mrs: out, memory regions
  * @pinned_pages: out, pages of PAGE_SIZE
  * @batches: out, batches
@@ -362,8 +362,8 @@ struct te_ioc_mr_register {
  * With the last reference peers lose access before the call returns, and the
  * pages are unpinned.
  *
- * Errors: ENOENT, EBUSY work in flight and no TE_FORCE, EINTR while draining
- * (the region is then still registered).
+ * Errors: ENOENT, EBUSY work in flight and no TE_FORCE, EINTR killed while
+ * waiting.
  */
 struct te_ioc_mr_unregister {
 	__u32 size;

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * chardev/ctx: a context from open to release, and what it can be asked.
+ *
+ * The file owns its te_ctx; calls on the file keep the file alive, so release
+ * finds nobody inside. Batches in flight outlive it: they hold their ring and
+ * regions themselves, and release does not wait for them.
+ */
+#include <linux/eventfd.h>
+#include <linux/log2.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "chardev/chardev.h"
+#include "event/count.h"
+#include "session/session.h"
+#include "wire/wire.h"
+
+#define TE_DEFAULT_ENTRIES	4096
+
+struct te_ctx *te_ctx_create(void)
+{
+	struct te_space *space;
+	struct te_ctx *ctx;
+
+	/* A kernel thread has no memory to register. */
+	if (!current->mm)
+		return ERR_PTR(-EPERM);
+	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	if (!ctx)
+		return ERR_PTR(-ENOMEM);
+	space = te_space_create(current->mm);
+	if (IS_ERR(space)) {
+		kfree(ctx);
+		return ERR_CAST(space);
+	}
+	ctx->space = space;
+	ctx->net = get_net(current->nsproxy->net_ns);
+	mutex_init(&ctx->lock);
+	xa_init(&ctx->batches);
+	xa_init_flags(&ctx->segs, XA_FLAGS_ALLOC1);
+	te_count(TE_NR_CONTEXTS, 1);
+	return ctx;
+}
+
+static void ctx_drop_batches(struct te_ctx *ctx)
+{
+	struct te_batch *batch;
+	unsigned long id;
+
+	xa_for_each(&ctx->batches, id, batch) {
+		te_batch_cancel(batch);
+		te_batch_disarm(batch);
+		te_batch_put(batch);
+	}
+	xa_destroy(&ctx->batches);
+}
+
+static void ctx_drop_segs(struct te_ctx *ctx)
+{
+	struct te_seg *seg;
+	unsigned long id;
+
+	xa_for_each(&ctx->segs, id, seg) {
+		te_session_close_segment(seg);
+		te_seg_put(seg);
+	}
+	xa_destroy(&ctx->segs);
+}
+
+void te_ctx_destroy(struct te_ctx *ctx)
+{
+	te_space_kill(ctx->space);
+	ctx_drop_batches(ctx);
+	ctx_drop_segs(ctx);
+	if (ctx->listening)
+		te_session_unlisten(ctx->net);
+	if (ctx->ring)
+		te_ring_put(ctx->ring);
+	put_net(ctx->net);
+	mutex_destroy(&ctx->lock);
+	kfree(ctx);
+	te_count(TE_NR_CONTEXTS, -1);
+}
+
+struct te_batch *te_ctx_get_batch(struct te_ctx *ctx, u32 id)
+{
+	struct te_batch *batch;
+
+	mutex_lock(&ctx->lock);
+	batch = xa_load(&ctx->batches, id);
+	if (batch)
+		te_batch_get(batch);
+	mutex_unlock(&ctx->lock);
+	return batch ? batch : ERR_PTR(-ENOENT);
+}
+
+struct te_seg *te_ctx_get_seg(struct te_ctx *ctx, u32 id)
+{
+	struct te_seg *seg;
+
+	mutex_lock(&ctx->lock);
+	seg = xa_load(&ctx->segs, id);
+	if (seg)
+		te_seg_get(seg);
+	mutex_unlock(&ctx->lock);
+	return seg ? seg : ERR_PTR(-ENOENT);
+}
+
+int te_ioctl_info(struct te_cmd *cmd)
+{
+	struct te_ioc_info *info = &cmd->arg.info;
+
+	info->version = TE_UAPI_VERSION;
+	info->slice_bytes = TE_SLICE_BYTES;
+	info->features = TE_FEAT_RDMA | TE_FEAT_CANCEL | TE_FEAT_EVENTFD;
+	info->max_cq_entries = TE_MAX_CQ_ENTRIES;
+	info->max_task_slots = TE_MAX_TASK_SLOTS;
+	memcpy(info->node_id, te_node.id, sizeof(info->node_id));
+	return te_cmd_respond(cmd);
+}
+
+int te_ioctl_stats(struct te_cmd *cmd)
+{
+	struct te_ioc_stats *stats = &cmd->arg.stats;
+
+	stats->contexts = te_count_sum(TE_NR_CONTEXTS);
+	stats->mrs = te_count_sum(TE_NR_MRS);
+	stats->pinned_pages = te_count_sum(TE_NR_PINNED_PAGES);
+	stats->batches = te_count_sum(TE_NR_BATCHES);
+	stats->tasks = te_count_sum(TE_NR_TASKS);
+	stats->segments = te_count_sum(TE_NR_SEGMENTS);
+	stats->exports = te_count_sum(TE_NR_EXPORTS);
+	stats->sessions = te_count_sum(TE_NR_SESSIONS);
+	stats->endpoints = te_count_sum(TE_NR_ENDPOINTS);
+	stats->slices = te_count_sum(TE_NR_SLICES);
+	return te_cmd_respond(cmd);
+}
+
+int te_ioctl_setup(struct te_cmd *cmd)
+{
+	struct te_ioc_setup *setup = &cmd->arg.setup;
+	struct te_ctx *ctx = cmd->ctx;
+	u32 entries = setup->cq_entries ?: TE_DEFAULT_ENTRIES;
+	u32 slots = setup->task_slots ?: TE_DEFAULT_ENTRIES;
+	struct te_ring *ring;
+	int ret;
+
+	if (entries > TE_MAX_CQ_ENTRIES || slots > TE_MAX_TASK_SLOTS)
+		return -E2BIG;
+	ring = te_ring_create(roundup_pow_of_two(entries),
+			      roundup_pow_of_two(max(slots, 2U)));
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+	setup->cq_entries = ring->entries;
+	setup->task_slots = ring->nr_slots;
+	setup->status_bytes = te_ring_status_bytes(ring);
+	setup->ring_bytes = te_ring_bytes(ring);
+
+	mutex_lock(&ctx->lock);
+	ret = ctx->ring ? -EEXIST : te_cmd_respond(cmd);
+	if (!ret)
+		te_ring_publish(&ctx->ring, ring);
+	mutex_unlock(&ctx->lock);
+	if (ret)
+		te_ring_put(ring);
+	return ret;
+}
+
+int te_ioctl_eventfd(struct te_cmd *cmd)
+{
+	struct te_ring *ring = te_ring_load(&cmd->ctx->ring);
+	struct eventfd_ctx *eventfd = NULL;
+
+	if (cmd->arg.eventfd.reserved || cmd->arg.eventfd.fd < -1)
+		return -EINVAL;
+	if (!ring)
+		return -ENXIO;
+	if (cmd->arg.eventfd.fd >= 0) {
+		eventfd = eventfd_ctx_fdget(cmd->arg.eventfd.fd);
+		if (IS_ERR(eventfd))
+			return PTR_ERR(eventfd);
+	}
+	te_ring_set_eventfd(ring, eventfd);
+	return 0;
+}

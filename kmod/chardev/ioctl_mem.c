@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * chardev/ioctl_mem: register and unregister memory.
+ */
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/uaccess.h>
+
+#include "chardev/chardev.h"
+
+static int check_register(const struct te_ioc_mr_register *reg, u64 *base)
+{
+	u64 end;
+
+	if (!reg->length || !reg->access || (reg->access & ~TE_ACCESS_ALL) ||
+	    reg->mr)
+		return -EINVAL;
+	if (!(reg->flags & TE_MR_DMABUF) &&
+	    (reg->dmabuf_fd || reg->dmabuf_offset))
+		return -EINVAL;
+	if (!(reg->flags & TE_MR_BASE) && reg->base)
+		return -EINVAL;
+	if (reg->location_len > TE_MAX_LOCATION ||
+	    !reg->location != !reg->location_len)
+		return -EINVAL;
+	if ((reg->flags & TE_MR_DMABUF) || reg->location)
+		return -EOPNOTSUPP;
+
+	*base = reg->flags & TE_MR_BASE ? reg->base : reg->addr;
+	if (check_add_overflow(reg->addr, reg->length - 1, &end) ||
+	    check_add_overflow(*base, reg->length - 1, &end))
+		return -EOVERFLOW;
+	if (offset_in_page(*base) != offset_in_page(reg->addr))
+		return -EINVAL;
+	if (!access_ok((void __user *)(uintptr_t)reg->addr, reg->length))
+		return -EFAULT;
+	return 0;
+}
+
+int te_ioctl_mr_register(struct te_cmd *cmd)
+{
+	struct te_ioc_mr_register *reg = &cmd->arg.mr_register;
+	u64 base;
+	int ret;
+
+	ret = check_register(reg, &base);
+	if (ret)
+		return ret;
+	ret = te_mr_register(cmd->ctx->space, reg->addr, reg->length, base,
+			     reg->access, te_xport_map_mr, &reg->mr);
+	if (ret)
+		return ret;
+	ret = te_cmd_respond(cmd);
+	if (ret)
+		te_mr_unregister(cmd->ctx->space, reg->mr, NULL, NULL);
+	return ret;
+}
+
+/* Cancel whatever of this context uses the region. */
+static void cancel_users(struct te_mr *mr, void *arg)
+{
+	struct te_ctx *ctx = arg;
+	struct te_batch *batch;
+	unsigned long id;
+
+	mutex_lock(&ctx->lock);
+	xa_for_each(&ctx->batches, id, batch)
+		te_batch_cancel_mr(batch, mr);
+	mutex_unlock(&ctx->lock);
+}
+
+int te_ioctl_mr_unregister(struct te_cmd *cmd)
+{
+	struct te_ioc_mr_unregister *unreg = &cmd->arg.mr_unregister;
+
+	if (unreg->reserved)
+		return -EINVAL;
+	return te_mr_unregister(cmd->ctx->space, unreg->mr,
+				unreg->flags & TE_FORCE ? cancel_users : NULL,
+				cmd->ctx);
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * core/slice: lazy cutting of tasks, and what becomes of a slice.
+ *
+ * A slice is allocated when a mover has room to post it and freed when it has
+ * moved, failed, or is dropped with its task; it is on exactly one list at any
+ * time. Called by movers only. The pool lets them go on when memory is short.
+ */
+#include <linux/mempool.h>
+#include <linux/slab.h>
+
+#include "core/core.h"
+#include "core/task.h"
+#include "event/count.h"
+
+/* Enough for one mover's chain. */
+#define TE_SLICE_RESERVE	64
+
+static struct kmem_cache *te_slice_cache;
+static mempool_t *te_slice_pool;
+
+int te_slice_init(void)
+{
+	te_slice_cache = KMEM_CACHE(te_slice, 0);
+	if (!te_slice_cache)
+		return -ENOMEM;
+	te_slice_pool = mempool_create_slab_pool(TE_SLICE_RESERVE,
+						 te_slice_cache);
+	if (!te_slice_pool) {
+		kmem_cache_destroy(te_slice_cache);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void te_slice_exit(void)
+{
+	mempool_destroy(te_slice_pool);
+	kmem_cache_destroy(te_slice_cache);
+}
+
+static struct te_slice *slice_alloc(void)
+{
+	te_count(TE_NR_SLICES, 1);
+	return mempool_alloc(te_slice_pool, GFP_NOIO);
+}
+
+void te_slice_free(struct te_slice *slice)
+{
+	mempool_free(slice, te_slice_pool);
+	te_count(TE_NR_SLICES, -1);
+}
+
+u32 te_slice_len(u64 left, u64 local_room, u64 remote_room)
+{
+	u64 len = left;
+
+	if (left > TE_SLICE_BYTES + TE_TAIL_BYTES)
+		len = TE_SLICE_BYTES;
+	return min3(len, local_room, remote_room);
+}
+
+static struct te_mr *task_mr_at(struct te_task *task, u64 addr)
+{
+	u32 lo = 0, hi = task->nr_mrs;
+
+	if (task->nr_mrs == 1)
+		return task->mr;
+	while (hi - lo > 1) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (task->mrs[mid]->addr <= addr)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return task->mrs[lo];
+}
+
+static struct te_rmr *task_rmr_at(struct te_task *task, u64 addr)
+{
+	u32 lo = 0, hi = task->nr_rmrs;
+
+	if (task->nr_rmrs == 1)
+		return task->rmr;
+	while (hi - lo > 1) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (task->rmrs[mid]->desc.base <= addr)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return task->rmrs[lo];
+}
+
+/* Find keys at @offset; @slice->len is at most @left. Return: 0 or -errno. */
+static int slice_resolve(struct te_slice *slice, struct te_task *task,
+			 struct te_dev *dev, u64 offset, u64 left)
+{
+	u64 laddr = task->laddr + offset, raddr = task->raddr + offset;
+	struct te_rmr *rmr = task_rmr_at(task, raddr);
+	u64 local_room, remote_room;
+
+	if (READ_ONCE(rmr->gone))
+		return -ESTALE;
+	if (!te_mr_key(task_mr_at(task, laddr), dev->id, laddr, &slice->lkey,
+		       &slice->laddr, &local_room) ||
+	    !te_rmr_key(task->seg, rmr, task->rdev, raddr, &slice->rkey,
+			&remote_room))
+		return -ENXIO;
+
+	slice->task = task;
+	slice->offset = offset;
+	slice->raddr = raddr;
+	slice->len = te_slice_len(left, local_room, remote_room);
+	slice->error = 0;
+	slice->flushed = false;
+	return 0;
+}
+
+/*
+ * Take the next range: what must be sent again first. A range of the redo list
+ * may be too long for this dev's chunks: the rest stays there.
+ */
+static int slice_take_locked(struct te_slice *slice, struct te_task *task,
+			     struct te_dev *dev, struct te_slice **spent)
+{
+	struct te_slice *redo;
+	int ret;
+
+	lockdep_assert_held(&task->batch->lock);
+	redo = list_first_entry_or_null(&task->redo, struct te_slice, link);
+	if (!redo) {
+		if (task->cursor == task->length)
+			return -ENODATA;
+		ret = slice_resolve(slice, task, dev, task->cursor,
+				    task->length - task->cursor);
+		if (!ret)
+			task->cursor += slice->len;
+		return ret;
+	}
+
+	ret = slice_resolve(slice, task, dev, redo->offset, redo->len);
+	if (ret)
+		return ret;
+	redo->offset += slice->len;
+	redo->len -= slice->len;
+	if (!redo->len) {
+		list_del(&redo->link);
+		*spent = redo;
+	}
+	return 0;
+}
+
+struct te_slice *te_slice_cut(struct te_task *task, struct te_dev *dev)
+{
+	struct te_slice *slice = slice_alloc();
+	struct te_slice *spent = NULL;
+	int ret = -ENODATA;
+
+	spin_lock(&task->batch->lock);
+	if (!te_task_doomed(task)) {
+		ret = slice_take_locked(slice, task, dev, &spent);
+		if (!ret)
+			task->inflight++;
+		else if (ret != -ENODATA)
+			te_task_set_error_locked(task, ret);
+	}
+	spin_unlock(&task->batch->lock);
+
+	if (spent)
+		te_slice_free(spent);
+	if (ret) {
+		te_slice_free(slice);
+		return NULL;
+	}
+	return slice;
+}
+
+void te_slice_complete(struct te_slice *slice)
+{
+	struct te_task *task = slice->task;
+
+	spin_lock(&task->batch->lock);
+	task->inflight--;
+	te_task_progress_locked(task, slice->len);
+	te_task_settle_unlock(task);
+	te_slice_free(slice);
+}
+
+void te_slice_fail(struct te_slice *slice)
+{
+	struct te_task *task = slice->task;
+
+	spin_lock(&task->batch->lock);
+	task->inflight--;
+	te_task_set_error_locked(task, slice->error);
+	te_task_settle_unlock(task);
+	te_slice_free(slice);
+}
+
+bool te_slice_redo(struct te_slice *slice)
+{
+	struct te_task *task = slice->task;
+	bool requeue;
+
+	spin_lock(&task->batch->lock);
+	task->inflight--;
+	if (te_task_doomed(task)) {
+		te_task_settle_unlock(task);
+		te_slice_free(slice);
+		return false;
+	}
+	list_add_tail(&slice->link, &task->redo);
+	requeue = !task->queued;
+	task->queued = true;
+	spin_unlock(&task->batch->lock);
+	return requeue;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * endpoint/store: a dev's cache of endpoints, at most te_ep_store.capacity.
+ *
+ * Movers look up without a lock. Insert, evict and remove take the store's
+ * lock. Eviction only marks: the victim's own mover closes it, so that nobody
+ * else ever touches an endpoint's data path. The store holds no reference; the
+ * mover removes an endpoint before it drops its own.
+ */
+#include "endpoint/endpoint.h"
+
+static const struct rhashtable_params ep_map_params = {
+	.key_len		= sizeof(struct te_ep_key),
+	.key_offset		= offsetof(struct te_ep, key),
+	.head_offset		= offsetof(struct te_ep, node),
+	.automatic_shrinking	= true,
+};
+
+int te_ep_store_init(struct te_ep_store *store, u32 capacity)
+{
+	spin_lock_init(&store->lock);
+	INIT_LIST_HEAD(&store->list);
+	store->nr = 0;
+	store->capacity = capacity;
+	store->policy = &te_store_fifo;
+	return rhashtable_init(&store->map, &ep_map_params);
+}
+
+void te_ep_store_destroy(struct te_ep_store *store)
+{
+	rhashtable_destroy(&store->map);
+}
+
+struct te_ep *te_ep_store_lookup(struct te_ep_store *store, u64 peer_id,
+				 u32 dev_id)
+{
+	struct te_ep_key key = { .peer_id = peer_id, .dev_id = dev_id };
+
+	return rhashtable_lookup_fast(&store->map, &key, ep_map_params);
+}
+
+static void store_remove_locked(struct te_ep_store *store, struct te_ep *ep)
+{
+	lockdep_assert_held(&store->lock);
+	if (!ep->stored)
+		return;
+	ep->stored = false;
+	rhashtable_remove_fast(&store->map, &ep->node, ep_map_params);
+	list_del_init(&ep->store_link);
+	store->nr--;
+}
+
+int te_ep_store_insert(struct te_ep_store *store, struct te_ep *ep)
+{
+	struct te_ep *victim = NULL;
+	int ret;
+
+	spin_lock(&store->lock);
+	if (store->nr >= store->capacity) {
+		victim = store->policy->victim(store);
+		if (!victim) {
+			ret = -EBUSY;
+			goto out_unlock;
+		}
+		store_remove_locked(store, victim);
+		victim->evicted = true;
+		/* The last touch: its mover may free it once we unlock. */
+		victim->mover->look(victim->mover);
+	}
+	ret = rhashtable_insert_fast(&store->map, &ep->node, ep_map_params);
+	if (ret)
+		goto out_unlock;
+	ep->stored = true;
+	list_add(&ep->store_link, &store->list);
+	store->nr++;
+out_unlock:
+	spin_unlock(&store->lock);
+	return ret;
+}
+
+void te_ep_store_remove(struct te_ep_store *store, struct te_ep *ep)
+{
+	spin_lock(&store->lock);
+	store_remove_locked(store, ep);
+	spin_unlock(&store->lock);
+}
+
+bool te_ep_store_set_busy(struct te_ep_store *store, struct te_ep *ep,
+			  bool busy)
+{
+	bool ok;
+
+	spin_lock(&store->lock);
+	ok = !ep->evicted;
+	ep->busy = busy && ok;
+	spin_unlock(&store->lock);
+	return ok;
+}

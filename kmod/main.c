@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * te: transfer engine. Starts the rooms in order and ends them in reverse.
+ * Module parameters live here and nowhere else.
+ */
+#include <linux/module.h>
+
+#include "chardev/chardev.h"
+#include "core/core.h"
+#include "event/count.h"
+#include "mem/mem.h"
+#include "rdma/rdma.h"
+#include "session/session.h"
+#include "wire/wire.h"
+#include "worker/worker.h"
+#include "xport/xport.h"
+
+module_param_named(port, te_session_port, ushort, 0444);
+MODULE_PARM_DESC(port, "TCP port of control connections (29797)");
+module_param_named(insecure, te_session_insecure, bool, 0444);
+MODULE_PARM_DESC(insecure, "accept unauthenticated peers from other hosts (0)");
+module_param_named(workers_per_dev, te_workers_per_dev, uint, 0444);
+MODULE_PARM_DESC(workers_per_dev, "mover threads of each dev, 1 to 8 (2)");
+module_param_named(max_ep, te_max_ep, uint, 0444);
+MODULE_PARM_DESC(max_ep, "endpoints that each dev keeps (256)");
+module_param_named(num_qp, te_rdma_num_qp, uint, 0444);
+MODULE_PARM_DESC(num_qp, "QPs of each RDMA endpoint, 1 to 4 (2)");
+
+/* Each room may use those above it. */
+static const struct {
+	int (*init)(void);
+	void (*exit)(void);
+} te_rooms[] = {
+	{ te_mem_init, te_mem_exit },
+	{ te_core_init, te_core_exit },
+	{ te_rdma_init, te_rdma_exit },
+	{ te_session_init, te_session_exit },
+	{ te_chardev_init, te_chardev_exit },
+};
+
+static void te_stop(size_t nr)
+{
+	while (nr--)
+		te_rooms[nr].exit();
+	te_count_check();
+}
+
+static int __init te_init(void)
+{
+	size_t i;
+	int ret;
+
+	te_wire_init();
+	te_xport_set_host(&te_worker_host);
+	for (i = 0; i < ARRAY_SIZE(te_rooms); i++) {
+		ret = te_rooms[i].init();
+		if (ret) {
+			te_stop(i);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+static void __exit te_exit(void)
+{
+	te_stop(ARRAY_SIZE(te_rooms));
+}
+
+module_init(te_init);
+module_exit(te_exit);
+MODULE_DESCRIPTION("transfer engine");
+MODULE_LICENSE("GPL");

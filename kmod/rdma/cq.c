@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rdma/cq: completions of a mover's endpoints.
+ *
+ * Only the last work request of each chain is signalled. A QP completes in
+ * order, so a success tells of all that were posted before it. An error tells
+ * nothing of them: they are sent again, which READ and WRITE allow.
+ *
+ * The handler runs in any context and only kicks the mover.
+ */
+#include <linux/slab.h>
+
+#include "rdma/rdma.h"
+
+static void cq_event(struct ib_cq *cq, void *context)
+{
+	struct te_mover *mover = context;
+
+	mover->kick(mover);
+}
+
+int te_rdma_mover_start(struct te_mover *mover)
+{
+	struct te_rdma_dev *rdev = to_rdma_dev(mover->dev);
+	struct ib_cq_init_attr attr = {
+		.cqe		= rdev->cq_depth,
+		.comp_vector	= mover->index % rdev->ib->num_comp_vectors,
+	};
+	struct te_rdma_mover *rm;
+	struct ib_cq *cq;
+
+	rm = kzalloc(sizeof(*rm), GFP_KERNEL);
+	if (!rm)
+		return -ENOMEM;
+	cq = ib_create_cq(rdev->ib, cq_event, NULL, mover, &attr);
+	if (IS_ERR(cq)) {
+		kfree(rm);
+		return PTR_ERR(cq);
+	}
+	rm->cq = cq;
+	rm->room = rdev->cq_depth;
+	mover->xp = rm;
+	return 0;
+}
+
+void te_rdma_mover_stop(struct te_mover *mover)
+{
+	struct te_rdma_mover *rm = mover->xp;
+
+	ib_destroy_cq(rm->cq);
+	kfree(rm);
+	mover->xp = NULL;
+}
+
+static void slice_done(struct te_slice *slice, struct te_rdma_qp *qp,
+		       struct list_head *finished)
+{
+	struct te_rdma_mover *rm = slice->ep->mover->xp;
+
+	qp->room++;
+	rm->room++;
+	list_move_tail(&slice->link, finished);
+}
+
+static int wc_errno(enum ib_wc_status status)
+{
+	switch (status) {
+	case IB_WC_RETRY_EXC_ERR:
+	case IB_WC_RNR_RETRY_EXC_ERR:
+	case IB_WC_RESP_TIMEOUT_ERR:
+		return -ETIMEDOUT;
+	case IB_WC_REM_ACCESS_ERR:
+	case IB_WC_REM_INV_REQ_ERR:
+	case IB_WC_REM_OP_ERR:
+	case IB_WC_REM_ABORT_ERR:
+		return -EREMOTEIO;
+	default:
+		return -EIO;
+	}
+}
+
+static void wc_done(const struct ib_wc *wc, struct list_head *finished)
+{
+	struct te_slice *slice = (struct te_slice *)(uintptr_t)wc->wr_id;
+	struct te_rdma_qp *qp = slice->conn;
+	struct te_slice *first;
+	bool good = wc->status == IB_WC_SUCCESS;
+
+	for (;;) {
+		first = list_first_entry(&qp->posted, struct te_slice, link);
+		if (first == slice)
+			break;
+		first->flushed = !good;
+		slice_done(first, qp, finished);
+	}
+
+	if (wc->status == IB_WC_WR_FLUSH_ERR)
+		slice->flushed = true;
+	else if (!good)
+		slice->error = wc_errno(wc->status);
+	if (slice->error)
+		pr_info_ratelimited("te: %s: %s to %pI6c: %s\n",
+				    slice->ep->dev->name,
+				    slice->task->op == TE_READ ? "READ" :
+								 "WRITE",
+				    &slice->ep->rdev.addr,
+				    ib_wc_status_msg(wc->status));
+	slice_done(slice, qp, finished);
+}
+
+u32 te_rdma_poll(struct te_mover *mover, struct list_head *finished)
+{
+	struct te_rdma_mover *rm = mover->xp;
+	int n, i;
+
+	n = ib_poll_cq(rm->cq, ARRAY_SIZE(rm->wc), rm->wc);
+	for (i = 0; i < n; i++)
+		wc_done(&rm->wc[i], finished);
+	return max(n, 0);
+}
+
+bool te_rdma_arm(struct te_mover *mover)
+{
+	struct te_rdma_mover *rm = mover->xp;
+
+	return ib_req_notify_cq(rm->cq, IB_CQ_NEXT_COMP |
+					IB_CQ_REPORT_MISSED_EVENTS) > 0;
+}
+
+/* Its QPs are destroyed: what is posted still will never complete. */
+void te_rdma_ep_reap(struct te_ep *ep, struct list_head *finished)
+{
+	struct te_rdma_ep *rep = to_rdma_ep(ep);
+	struct te_slice *slice, *next;
+	u32 i;
+
+	for (i = 0; i < rep->nr_qps; i++) {
+		struct te_rdma_qp *qp = &rep->qp[i];
+
+		list_for_each_entry_safe(slice, next, &qp->posted, link) {
+			slice->flushed = true;
+			slice_done(slice, qp, finished);
+		}
+	}
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rdma/dev: ports of RDMA devices that come and go.
+ *
+ * ib_client.add makes a te_rdma_dev for each port; its start work then finds an
+ * address, listens, connects the service, and lets the dev be used. It runs
+ * again when the GID table changes, until it has succeeded. ib_client.remove
+ * ends everything that uses the device before it returns. Two removes may run
+ * at once; each touches its own device only.
+ */
+#include <linux/slab.h>
+
+#include "rdma/rdma.h"
+
+struct workqueue_struct *te_rdma_wq;
+
+static const struct te_transport_ops te_rdma_ops = {
+	.transport	= TE_RDMA,
+	.name		= "rdma",
+	.mr_map		= te_rdma_mr_map,
+	.mover_start	= te_rdma_mover_start,
+	.mover_stop	= te_rdma_mover_stop,
+	.ep_create	= te_rdma_ep_create,
+	.ep_free	= te_rdma_ep_free,
+	.ep_connect	= te_rdma_ep_connect,
+	.ep_close	= te_rdma_ep_close,
+	.ep_reap	= te_rdma_ep_reap,
+	.ep_stuck	= te_rdma_ep_stuck,
+	.ep_room	= te_rdma_ep_room,
+	.post		= te_rdma_post,
+	.poll		= te_rdma_poll,
+	.arm		= te_rdma_arm,
+};
+
+static int rdev_start(struct te_rdma_dev *rdev)
+{
+	struct te_rdev *self = &rdev->dev.self;
+	int ret;
+
+	if (!rdev->listen_id) {
+		ret = te_rdma_find_addr(rdev, &self->addr, &rdev->scope_id);
+		if (ret)
+			return ret;
+		ret = te_rdma_listen(rdev);
+		if (ret)
+			return ret;
+	}
+	if (!rdev->svc.ready) {
+		te_rdma_svc_stop(rdev);
+		ret = te_rdma_svc_start(rdev);
+		if (ret)
+			return ret;
+	}
+	self->dev_id = rdev->dev.id;
+	self->numa_node = rdev->dev.numa_node;
+	self->chunk_shift = PAGE_SHIFT + ilog2(rdev->chunk_pages);
+	te_dev_up(&rdev->dev);
+	return 0;
+}
+
+static void rdev_start_work(struct work_struct *work)
+{
+	struct te_rdma_dev *rdev = container_of(work, struct te_rdma_dev,
+						start_work);
+	int ret = rdev_start(rdev);
+
+	if (!ret)
+		pr_info("te: %s: up at %pI6c port %u\n", rdev->dev.name,
+			&rdev->dev.self.addr, rdev->dev.self.port);
+	else if (ret != -EADDRNOTAVAIL)
+		pr_warn("te: %s: cannot be used: %d\n", rdev->dev.name, ret);
+}
+
+/* May come in atomic context. */
+static void rdev_event(struct ib_event_handler *handler, struct ib_event *event)
+{
+	struct te_rdma_dev *rdev = container_of(handler, struct te_rdma_dev,
+						events);
+
+	if (event->event == IB_EVENT_GID_CHANGE &&
+	    event->element.port_num == rdev->port)
+		queue_work(te_rdma_wq, &rdev->start_work);
+}
+
+static void rdev_release(struct te_dev *dev)
+{
+	kfree(to_rdma_dev(dev));
+}
+
+static void rdev_clamp(struct te_rdma_dev *rdev)
+{
+	const struct ib_device_attr *attrs = &rdev->ib->attrs;
+
+	rdev->chunk_pages = rounddown_pow_of_two(min(TE_RDMA_CHUNK_PAGES,
+						     attrs->max_fast_reg_page_list_len));
+	rdev->sq_depth = min_t(u32, TE_RDMA_SQ_DEPTH, attrs->max_qp_wr);
+	rdev->cq_depth = min_t(u32, TE_RDMA_CQ_DEPTH, attrs->max_cqe);
+	rdev->read_out = min_t(u32, TE_RDMA_READ_DEPTH,
+			       attrs->max_qp_init_rd_atom);
+	rdev->read_in = min_t(u32, TE_RDMA_READ_DEPTH, attrs->max_qp_rd_atom);
+	if (rdev->sq_depth < TE_RDMA_SQ_DEPTH ||
+	    rdev->cq_depth < TE_RDMA_CQ_DEPTH ||
+	    rdev->chunk_pages < TE_RDMA_CHUNK_PAGES)
+		pr_info("te: %s: the device allows %u work requests, %u completions, %u pages per registration\n",
+			rdev->dev.name, rdev->sq_depth, rdev->cq_depth,
+			rdev->chunk_pages);
+}
+
+static struct te_rdma_dev *rdev_alloc(struct ib_device *ib, u32 port)
+{
+	struct te_rdma_dev *rdev;
+
+	rdev = kzalloc(sizeof(*rdev), GFP_KERNEL);
+	if (!rdev)
+		return NULL;
+	rdev->dev.ops = &te_rdma_ops;
+	rdev->dev.release = rdev_release;
+	rdev->dev.numa_node = ibdev_to_node(ib);
+	snprintf(rdev->dev.name, sizeof(rdev->dev.name), "%s/%u",
+		 dev_name(&ib->dev), port);
+	rdev->ib = ib;
+	rdev->port = port;
+	mutex_init(&rdev->svc.lock);
+	init_completion(&rdev->svc.done);
+	init_completion(&rdev->svc.posted);
+	INIT_WORK(&rdev->start_work, rdev_start_work);
+	spin_lock_init(&rdev->lock);
+	INIT_LIST_HEAD(&rdev->conns);
+	init_waitqueue_head(&rdev->idle);
+	return rdev;
+}
+
+static int rdev_add(struct ib_device *ib, u32 port, struct list_head *list)
+{
+	struct te_rdma_dev *rdev;
+	int ret = -ENOMEM;
+
+	rdev = rdev_alloc(ib, port);
+	if (!rdev)
+		return -ENOMEM;
+	rdev_clamp(rdev);
+
+	rdev->pd = ib_alloc_pd(ib, 0);
+	if (IS_ERR(rdev->pd)) {
+		ret = PTR_ERR(rdev->pd);
+		goto err_free;
+	}
+	rdev->svc.cq = ib_alloc_cq(ib, rdev, 4 * TE_RDMA_CHAIN, 0,
+				   IB_POLL_WORKQUEUE);
+	if (IS_ERR(rdev->svc.cq)) {
+		ret = PTR_ERR(rdev->svc.cq);
+		goto err_dealloc_pd;
+	}
+	ret = te_dev_add(&rdev->dev);
+	if (ret)
+		goto err_free_cq;
+
+	list_add_tail(&rdev->link, list);
+	INIT_IB_EVENT_HANDLER(&rdev->events, ib, rdev_event);
+	ib_register_event_handler(&rdev->events);
+	queue_work(te_rdma_wq, &rdev->start_work);
+	return 0;
+
+err_free_cq:
+	ib_free_cq(rdev->svc.cq);
+err_dealloc_pd:
+	ib_dealloc_pd(rdev->pd);
+err_free:
+	kfree(rdev);
+	return ret;
+}
+
+static void rdev_del(struct te_rdma_dev *rdev)
+{
+	ib_unregister_event_handler(&rdev->events);
+	cancel_work_sync(&rdev->start_work);
+	te_dev_del(&rdev->dev);
+	te_rdma_unlisten(rdev);
+	te_rdma_drop_conns(rdev);
+	te_rdma_svc_stop(rdev);
+	/* A registration that failed late may have queued it. */
+	cancel_work_sync(&rdev->start_work);
+	ib_free_cq(rdev->svc.cq);
+	ib_dealloc_pd(rdev->pd);
+	te_dev_put(&rdev->dev);
+}
+
+static void te_rdma_remove(struct ib_device *ib, void *client_data);
+
+static int te_rdma_add(struct ib_device *ib);
+
+static struct ib_client te_rdma_client = {
+	.name	= "te",
+	.add	= te_rdma_add,
+	.remove	= te_rdma_remove,
+};
+
+static int te_rdma_add(struct ib_device *ib)
+{
+	struct list_head *list;
+	u32 port;
+	int ret;
+
+	if (!(ib->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS)) {
+		pr_info("te: %s: no fast registration, not used\n",
+			dev_name(&ib->dev));
+		return -EOPNOTSUPP;
+	}
+	list = kzalloc(sizeof(*list), GFP_KERNEL);
+	if (!list)
+		return -ENOMEM;
+	INIT_LIST_HEAD(list);
+
+	rdma_for_each_port(ib, port) {
+		if (!rdma_cap_ib_cm(ib, port) && !rdma_cap_iw_cm(ib, port))
+			continue;
+		ret = rdev_add(ib, port, list);
+		if (ret)
+			pr_warn("te: %s: port %u not used: %d\n",
+				dev_name(&ib->dev), port, ret);
+	}
+	ib_set_client_data(ib, &te_rdma_client, list);
+	return 0;
+}
+
+static void te_rdma_remove(struct ib_device *ib, void *client_data)
+{
+	struct list_head *list = client_data;
+	struct te_rdma_dev *rdev, *next;
+
+	list_for_each_entry_safe(rdev, next, list, link) {
+		list_del(&rdev->link);
+		rdev_del(rdev);
+	}
+	kfree(list);
+}
+
+int te_rdma_init(void)
+{
+	int ret;
+
+	te_rdma_wq = alloc_workqueue("te_rdma", WQ_UNBOUND, 0);
+	if (!te_rdma_wq)
+		return -ENOMEM;
+	ret = ib_register_client(&te_rdma_client);
+	if (ret) {
+		destroy_workqueue(te_rdma_wq);
+		return ret;
+	}
+	/* Devices that are there already are up when the module is loaded. */
+	flush_workqueue(te_rdma_wq);
+	return 0;
+}
+
+void te_rdma_exit(void)
+{
+	ib_unregister_client(&te_rdma_client);
+	destroy_workqueue(te_rdma_wq);
+}

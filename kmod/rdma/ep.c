@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rdma/ep: the asking side: an endpoint's QPs, from connecting to the end.
+ *
+ * The mover starts and ends an endpoint; both are work items, as making and
+ * destroying connections waits. Connection events move it on: address, route,
+ * QP made and connect sent, established. It is READY when all its QPs are.
+ *
+ * Closing takes the QPs to error, waits until the mover has seen everything
+ * flushed, and destroys them; a device that never flushes is not waited for
+ * longer than TE_RDMA_DRAIN_MS: with the QP gone it cannot touch memory either.
+ */
+#include <linux/slab.h>
+
+#include "rdma/rdma.h"
+
+unsigned int te_rdma_num_qp = 2;
+
+static void ep_qp_event(struct ib_event *event, void *context)
+{
+	struct te_rdma_qp *qp = context;
+
+	if (event->event == IB_EVENT_QP_FATAL ||
+	    event->event == IB_EVENT_QP_ACCESS_ERR ||
+	    event->event == IB_EVENT_QP_REQ_ERR)
+		te_ep_fail(&qp->ep->ep, -EIO);
+}
+
+static int qp_connect(struct te_rdma_qp *qp)
+{
+	struct te_rdma_ep *rep = qp->ep;
+	struct te_rdma_dev *rdev = to_rdma_dev(rep->ep.dev);
+	struct te_rdma_mover *rm = rep->ep.mover->xp;
+	struct te_msg_conn_hello msg = {
+		.kind		= TE_WIRE_CONN_DATA,
+		.token		= rep->ep.peer->token,
+		.boot_gen	= te_node.boot_gen,
+		.dev_id		= rdev->dev.id,
+		.qp_index	= qp->index,
+		.nr_qps		= rep->nr_qps,
+	};
+	struct te_wire_conn_hello hello;
+	struct rdma_conn_param param = {
+		.private_data		= &hello,
+		.private_data_len	= sizeof(hello),
+		.responder_resources	= 1,
+		.initiator_depth	= rdev->read_out,
+		.retry_count		= TE_RDMA_QP_RETRY,
+		.rnr_retry_count	= TE_RDMA_RNR_RETRY,
+	};
+	int ret = -ECANCELED;
+
+	mutex_lock(&rep->lock);
+	if (!rep->closing)
+		ret = te_rdma_make_qp(rdev, qp->id, rm->cq, rdev->sq_depth,
+				      ep_qp_event, qp);
+	mutex_unlock(&rep->lock);
+	if (ret)
+		return ret;
+	te_wire_conn_hello_encode(&hello, &msg);
+	return rdma_connect_locked(qp->id, &param);
+}
+
+static void qp_established(struct te_rdma_qp *qp)
+{
+	struct te_rdma_ep *rep = qp->ep;
+	bool all;
+
+	mutex_lock(&rep->lock);
+	all = ++rep->nr_connected == rep->nr_qps;
+	mutex_unlock(&rep->lock);
+	if (all)
+		te_ep_set_state(&rep->ep, TE_EP_READY);
+}
+
+static int reject_errno(struct rdma_cm_event *event)
+{
+	struct te_msg_conn_reply reply;
+
+	if (event->status == IB_CM_REJ_CONSUMER_DEFINED &&
+	    !te_wire_conn_reply_decode(event->param.conn.private_data,
+				       event->param.conn.private_data_len,
+				       &reply))
+		return te_wire_errno(reply.status) ?: -ECONNREFUSED;
+	return -ECONNREFUSED;
+}
+
+static int event_errno(struct rdma_cm_event *event)
+{
+	switch (event->event) {
+	case RDMA_CM_EVENT_REJECTED:
+		return reject_errno(event);
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		return -ENODEV;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		return -EHOSTUNREACH;
+	default:
+		return event->status < 0 ? event->status : -ECONNRESET;
+	}
+}
+
+static int qp_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct te_rdma_qp *qp = id->context;
+	int ret = 0;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		rdma_set_ack_timeout(id, TE_RDMA_QP_TIMEOUT);
+		ret = rdma_resolve_route(id, TE_RDMA_RESOLVE_MS);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		ret = qp_connect(qp);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		qp_established(qp);
+		break;
+	default:
+		ret = event_errno(event);
+		break;
+	}
+	if (ret)
+		te_ep_fail(&qp->ep->ep, ret);
+	return 0;
+}
+
+static int qp_start(struct te_rdma_qp *qp)
+{
+	struct te_ep *ep = &qp->ep->ep;
+	struct te_rdma_dev *rdev = to_rdma_dev(ep->dev);
+	struct sockaddr_storage src, dst;
+	struct rdma_cm_id *id;
+
+	id = rdma_create_id(&init_net, qp_cm_event, qp, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	qp->id = id;
+	te_rdma_sockaddr(&src, &ep->dev->self.addr, rdev->scope_id, 0);
+	te_rdma_sockaddr(&dst, &ep->rdev.addr, rdev->scope_id, ep->rdev.port);
+	return rdma_resolve_addr(id, (struct sockaddr *)&src,
+				 (struct sockaddr *)&dst, TE_RDMA_RESOLVE_MS);
+}
+
+static void ep_connect_work(struct work_struct *work)
+{
+	struct te_rdma_ep *rep = container_of(work, struct te_rdma_ep,
+					      connect_work);
+	u32 i;
+	int ret;
+
+	for (i = 0; i < rep->nr_qps; i++) {
+		ret = qp_start(&rep->qp[i]);
+		if (ret) {
+			te_ep_fail(&rep->ep, ret);
+			break;
+		}
+	}
+	te_ep_put(&rep->ep);
+}
+
+void te_rdma_ep_connect(struct te_ep *ep)
+{
+	te_ep_get(ep);
+	queue_work(te_rdma_wq, &to_rdma_ep(ep)->connect_work);
+}
+
+static void qp_to_error(struct te_rdma_qp *qp)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	if (qp->id && qp->id->qp) {
+		ib_modify_qp(qp->id->qp, &attr, IB_QP_STATE);
+		rdma_disconnect(qp->id);
+	}
+}
+
+static void qp_end(struct te_rdma_qp *qp)
+{
+	if (!qp->id)
+		return;
+	if (qp->id->qp)
+		rdma_destroy_qp(qp->id);
+	rdma_destroy_id(qp->id);
+	qp->id = NULL;
+}
+
+static void ep_close_work(struct work_struct *work)
+{
+	struct te_rdma_ep *rep = container_of(work, struct te_rdma_ep,
+					      close_work);
+	u32 i;
+
+	flush_work(&rep->connect_work);
+	mutex_lock(&rep->lock);
+	rep->closing = true;
+	mutex_unlock(&rep->lock);
+
+	for (i = 0; i < rep->nr_qps; i++)
+		qp_to_error(&rep->qp[i]);
+	wait_for_completion_timeout(&rep->ep.quiet,
+				    msecs_to_jiffies(TE_RDMA_DRAIN_MS));
+	for (i = 0; i < rep->nr_qps; i++)
+		qp_end(&rep->qp[i]);
+
+	te_ep_set_state(&rep->ep, TE_EP_DEAD);
+	te_ep_put(&rep->ep);
+}
+
+void te_rdma_ep_close(struct te_ep *ep)
+{
+	te_ep_get(ep);
+	queue_work(te_rdma_wq, &to_rdma_ep(ep)->close_work);
+}
+
+struct te_ep *te_rdma_ep_create(struct te_mover *mover, struct te_peer *peer,
+				const struct te_rdev *rdev)
+{
+	u32 nr_qps = clamp(te_rdma_num_qp, 1U, TE_RDMA_MAX_QP);
+	struct te_rdma_ep *rep;
+	u32 i;
+
+	rep = kzalloc(struct_size(rep, qp, nr_qps), GFP_NOIO);
+	if (!rep)
+		return ERR_PTR(-ENOMEM);
+	te_ep_init(&rep->ep, mover, peer, rdev);
+	INIT_WORK(&rep->connect_work, ep_connect_work);
+	INIT_WORK(&rep->close_work, ep_close_work);
+	mutex_init(&rep->lock);
+	rep->nr_qps = nr_qps;
+	for (i = 0; i < nr_qps; i++) {
+		struct te_rdma_qp *qp = &rep->qp[i];
+
+		qp->ep = rep;
+		qp->index = i;
+		qp->room = to_rdma_dev(mover->dev)->sq_depth;
+		INIT_LIST_HEAD(&qp->posted);
+	}
+	return &rep->ep;
+}
+
+void te_rdma_ep_free(struct te_ep *ep)
+{
+	/* Lookups in the store may still walk over it. */
+	kfree_rcu(to_rdma_ep(ep), rcu);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rdma/mr: fast registration of a region's pinned pages on one dev, in chunks.
+ *
+ * Each chunk is an MR of its own with its own DMA mapping, and one MR's key
+ * serves as local and remote key. Keys are new with every registration, and die
+ * with the MR: destroying it is what revokes a peer's access.
+ *
+ * te_maps_mutex is held by who maps and unmaps.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+
+#include "rdma/rdma.h"
+
+struct te_rdma_chunk {
+	struct ib_mr *mr;
+	struct sg_table sgt;
+};
+
+/**
+ * struct te_rdma_mr_map - a region on a dev
+ * @map: generic part
+ * @access: IB_ACCESS_* of its MRs
+ * @dir: of its DMA mappings
+ * @chunks: map.nr_chunks entries
+ */
+struct te_rdma_mr_map {
+	struct te_mr_map map;
+	int access;
+	enum dma_data_direction dir;
+	struct te_rdma_chunk *chunks;
+};
+
+static_assert(offsetof(struct te_rdma_mr_map, map) == 0);
+
+static int ib_access(u32 access)
+{
+	int ib = 0;
+
+	/* The spec wants local write with remote write. */
+	if (access & (TE_LOCAL_WRITE | TE_REMOTE_WRITE))
+		ib |= IB_ACCESS_LOCAL_WRITE;
+	if (access & TE_REMOTE_READ)
+		ib |= IB_ACCESS_REMOTE_READ;
+	if (access & TE_REMOTE_WRITE)
+		ib |= IB_ACCESS_REMOTE_WRITE;
+	return ib;
+}
+
+static void chunk_unmap(struct te_rdma_mr_map *rmap, struct te_rdma_chunk *chunk)
+{
+	struct te_rdma_dev *rdev = to_rdma_dev(rmap->map.dev);
+
+	ib_dereg_mr(chunk->mr);
+	ib_dma_unmap_sgtable_attrs(rdev->ib, &chunk->sgt, rmap->dir, 0);
+	sg_free_table(&chunk->sgt);
+}
+
+/* DMA-map pages [first, first + nr) of the region and describe them to an MR. */
+static int chunk_map(struct te_rdma_mr_map *rmap, struct te_rdma_chunk *chunk,
+		     unsigned long first, unsigned long nr)
+{
+	struct te_rdma_dev *rdev = to_rdma_dev(rmap->map.dev);
+	struct te_mr *mr = rmap->map.mr;
+	u64 start = (mr->addr & PAGE_MASK) + ((u64)first << PAGE_SHIFT);
+	u64 begin = max(start, mr->addr);
+	u64 last = min(start + ((u64)nr << PAGE_SHIFT) - 1, mr->last);
+	int ret, n;
+
+	ret = sg_alloc_table_from_pages_segment(&chunk->sgt, mr->pages + first,
+						nr, begin - start,
+						last - begin + 1,
+						ib_dma_max_seg_size(rdev->ib),
+						GFP_KERNEL);
+	if (ret)
+		return ret;
+	ret = ib_dma_map_sgtable_attrs(rdev->ib, &chunk->sgt, rmap->dir, 0);
+	if (ret)
+		goto err_free_table;
+
+	chunk->mr = ib_alloc_mr(rdev->pd, IB_MR_TYPE_MEM_REG,
+				rdev->chunk_pages);
+	if (IS_ERR(chunk->mr)) {
+		ret = PTR_ERR(chunk->mr);
+		goto err_unmap;
+	}
+	n = ib_map_mr_sg(chunk->mr, chunk->sgt.sgl, chunk->sgt.nents, NULL,
+			 PAGE_SIZE);
+	if (n != chunk->sgt.nents || chunk->mr->length != last - begin + 1) {
+		ret = n < 0 ? n : -EIO;
+		goto err_dereg;
+	}
+	/* Peers and local work requests name bytes by the base address. */
+	chunk->mr->iova = mr->base + (begin - mr->addr);
+	return 0;
+
+err_dereg:
+	ib_dereg_mr(chunk->mr);
+err_unmap:
+	ib_dma_unmap_sgtable_attrs(rdev->ib, &chunk->sgt, rmap->dir, 0);
+err_free_table:
+	sg_free_table(&chunk->sgt);
+	return ret;
+}
+
+/* Register chunks [first, first + nr), at most TE_RDMA_CHAIN. */
+static int chunks_register(struct te_rdma_mr_map *rmap, struct ib_reg_wr *wr,
+			   u32 first, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		struct ib_mr *mr = rmap->chunks[first + i].mr;
+
+		wr[i] = (struct ib_reg_wr) {
+			.wr.opcode	= IB_WR_REG_MR,
+			.wr.next	= i + 1 < nr ? &wr[i + 1].wr : NULL,
+			.mr		= mr,
+			.key		= mr->rkey,
+			.access		= rmap->access,
+		};
+		rmap->map.keys[first + i].lkey = mr->lkey;
+		rmap->map.keys[first + i].rkey = mr->rkey;
+	}
+	return te_rdma_svc_post(to_rdma_dev(rmap->map.dev), &wr[0].wr,
+				&wr[nr - 1].wr);
+}
+
+static void map_free(struct te_rdma_mr_map *rmap)
+{
+	kvfree(rmap->map.keys);
+	kvfree(rmap->chunks);
+	kfree(rmap);
+}
+
+static void chunks_unmap(struct te_rdma_mr_map *rmap, u32 nr)
+{
+	while (nr--)
+		chunk_unmap(rmap, &rmap->chunks[nr]);
+}
+
+static void mr_unmap(struct te_mr_map *map)
+{
+	struct te_rdma_mr_map *rmap;
+
+	rmap = container_of(map, struct te_rdma_mr_map, map);
+	chunks_unmap(rmap, map->nr_chunks);
+	map_free(rmap);
+}
+
+static struct te_rdma_mr_map *map_alloc(struct te_rdma_dev *rdev,
+					struct te_mr *mr)
+{
+	bool write = mr->access & (TE_LOCAL_WRITE | TE_REMOTE_WRITE);
+	struct te_rdma_mr_map *rmap;
+
+	rmap = kzalloc(sizeof(*rmap), GFP_KERNEL);
+	if (!rmap)
+		return NULL;
+	rmap->map.mr = mr;
+	rmap->map.dev = &rdev->dev;
+	rmap->map.unmap = mr_unmap;
+	rmap->map.chunk_shift = PAGE_SHIFT + ilog2(rdev->chunk_pages);
+	rmap->map.nr_chunks = DIV_ROUND_UP(mr->nr_pages, rdev->chunk_pages);
+	rmap->access = ib_access(mr->access);
+	rmap->dir = write ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+	rmap->chunks = kvcalloc(rmap->map.nr_chunks, sizeof(*rmap->chunks),
+				GFP_KERNEL);
+	rmap->map.keys = kvcalloc(rmap->map.nr_chunks, sizeof(*rmap->map.keys),
+				  GFP_KERNEL);
+	if (!rmap->chunks || !rmap->map.keys) {
+		map_free(rmap);
+		return NULL;
+	}
+	return rmap;
+}
+
+struct te_mr_map *te_rdma_mr_map(struct te_dev *dev, struct te_mr *mr)
+{
+	struct te_rdma_dev *rdev = to_rdma_dev(dev);
+	struct te_rdma_mr_map *rmap;
+	struct ib_reg_wr *wr;
+	u32 i, n, done = 0;
+	int ret = 0;
+
+	rmap = map_alloc(rdev, mr);
+	wr = kcalloc(TE_RDMA_CHAIN, sizeof(*wr), GFP_KERNEL);
+	if (!rmap || !wr) {
+		ret = -ENOMEM;
+		goto err_free;
+	}
+
+	for (i = 0; i < rmap->map.nr_chunks; i += n) {
+		n = min(rmap->map.nr_chunks - i, TE_RDMA_CHAIN);
+		while (done < i + n) {
+			unsigned long first = (unsigned long)done *
+					      rdev->chunk_pages;
+
+			ret = chunk_map(rmap, &rmap->chunks[done], first,
+					min_t(unsigned long, rdev->chunk_pages,
+					      mr->nr_pages - first));
+			if (ret)
+				goto err_unmap;
+			done++;
+		}
+		ret = chunks_register(rmap, wr, i, n);
+		if (ret)
+			goto err_unmap;
+		cond_resched();
+	}
+	kfree(wr);
+	return &rmap->map;
+
+err_unmap:
+	chunks_unmap(rmap, done);
+err_free:
+	kfree(wr);
+	if (rmap)
+		map_free(rmap);
+	return ERR_PTR(ret);
+}

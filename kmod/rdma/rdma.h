@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * rdma: kernel verbs. One te_rdma_dev for each port of each ib_device that has
+ * an address, with one PD, one CQ for each mover, one listener, and one service
+ * connection of the dev to itself, on which regions are fast-registered.
+ *
+ * Who wants to read or write connects; the answering side's QPs (te_rdma_conn)
+ * post nothing. Connection manager events come in process context; everything
+ * that waits is done in work items of te_rdma_wq.
+ */
+#ifndef TE_RDMA_H
+#define TE_RDMA_H
+
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_cm.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include "endpoint/endpoint.h"
+#include "wire/wire.h"
+#include "xport/xport.h"
+
+/* Module parameters; clamped to what a device can. */
+extern unsigned int te_rdma_num_qp;
+
+#define TE_RDMA_MAX_QP		4U	/* per endpoint */
+#define TE_RDMA_SQ_DEPTH	256U	/* work requests per QP */
+#define TE_RDMA_CQ_DEPTH	4096U	/* completions per mover */
+#define TE_RDMA_READ_DEPTH	128U	/* READs in flight per QP */
+#define TE_RDMA_CHUNK_PAGES	512U	/* pages per fast registration */
+#define TE_RDMA_CHAIN		16U	/* work requests per doorbell */
+#define TE_RDMA_QP_TIMEOUT	14	/* 4.096 us << 14: 67 ms */
+#define TE_RDMA_QP_RETRY	6	/* 7 is for ever on rxe */
+#define TE_RDMA_RNR_RETRY	7
+#define TE_RDMA_RESOLVE_MS	2000
+#define TE_RDMA_DRAIN_MS	2000	/* for flushed completions to come */
+/* Connections that one peer may have to one dev. */
+#define TE_RDMA_MAX_CONNS	1024U
+
+/**
+ * struct te_rdma_svc - service connection: registers memory
+ * @lock: one registration at a time
+ * @cq: polled by the core's workqueue
+ * @id: asking end
+ * @peer_id: answering end
+ * @cookie: that the answering end must show
+ * @done: both ends are up, or @error is set
+ * @error: -errno
+ * @ready: it works
+ * @cqe: of the chain that is posted
+ * @posted: it has completed
+ * @status: with
+ */
+struct te_rdma_svc {
+	struct mutex lock; /* protects posting */
+	struct ib_cq *cq;
+	struct rdma_cm_id *id;
+	struct rdma_cm_id *peer_id;
+	u64 cookie;
+	struct completion done;
+	int error;
+	bool ready;
+	struct ib_cqe cqe;
+	struct completion posted;
+	enum ib_wc_status status;
+};
+
+/**
+ * struct te_rdma_dev - one port of an ib_device
+ * @dev: generic part
+ * @ib: the device; gone when ib_client.remove has returned
+ * @port: 1 ...
+ * @link: on the client data's list
+ * @pd: for all its QPs and MRs
+ * @chunk_pages: pages per MR, a power of two
+ * @sq_depth: work requests per QP
+ * @cq_depth: completions per mover
+ * @read_out: READs in flight that we may start, per QP
+ * @read_in: READs in flight that we may answer, per QP
+ * @scope_id: interface of a link-local address, else 0
+ * @listen_id: bound to the dev's address
+ * @svc: service connection
+ * @start_work: finds the address, listens, connects the service
+ * @events: asynchronous events
+ * @lock: protects @stopping, @conns and @nr_conns
+ * @stopping: no new connections
+ * @conns: te_rdma_conn.dev_link
+ * @nr_conns: on @conns
+ * @idle: woken when @nr_conns reaches 0
+ */
+struct te_rdma_dev {
+	struct te_dev dev;
+	struct ib_device *ib;
+	u32 port;
+	struct list_head link;
+	struct ib_pd *pd;
+	u32 chunk_pages;
+	u32 sq_depth;
+	u32 cq_depth;
+	u8 read_out;
+	u8 read_in;
+	u32 scope_id;
+	struct rdma_cm_id *listen_id;
+	struct te_rdma_svc svc;
+	struct work_struct start_work;
+	struct ib_event_handler events;
+	spinlock_t lock; /* protects stopping, conns, nr_conns */
+	bool stopping;
+	struct list_head conns;
+	u32 nr_conns;
+	wait_queue_head_t idle;
+};
+
+/**
+ * struct te_rdma_mover - what a mover polls
+ * @cq: its completions
+ * @room: completions it may still cause; each posted work request takes one,
+ *	as each may be flushed
+ * @wc: scratch for polling
+ * @wr: scratch for posting
+ * @sge: scratch for posting
+ */
+struct te_rdma_mover {
+	struct ib_cq *cq;
+	u32 room;
+	struct ib_wc wc[TE_RDMA_CHAIN];
+	struct ib_rdma_wr wr[TE_RDMA_CHAIN];
+	struct ib_sge sge[TE_RDMA_CHAIN];
+};
+
+/**
+ * struct te_rdma_qp - one QP of an endpoint
+ * @ep: whose it is
+ * @id: its connection; its QP is id->qp
+ * @index: below te_rdma_ep.nr_qps
+ * @room: the mover's: free work requests
+ * @posted: the mover's: te_slice.link in the order of posting
+ */
+struct te_rdma_qp {
+	struct te_rdma_ep *ep;
+	struct rdma_cm_id *id;
+	u32 index;
+	u32 room;
+	struct list_head posted;
+};
+
+/**
+ * struct te_rdma_ep - an endpoint
+ * @ep: generic part
+ * @connect_work: starts the connections
+ * @close_work: ends them
+ * @lock: protects @closing and @nr_connected, and making of QPs
+ * @closing: no QP may be made any more
+ * @nr_connected: QPs
+ * @nr_qps: entries of @qp
+ * @rcu: frees it
+ * @qp: connections
+ */
+struct te_rdma_ep {
+	struct te_ep ep;
+	struct work_struct connect_work;
+	struct work_struct close_work;
+	struct mutex lock; /* protects closing, nr_connected, making of QPs */
+	bool closing;
+	u32 nr_connected;
+	u32 nr_qps;
+	struct rcu_head rcu;
+	struct te_rdma_qp qp[];
+};
+
+static_assert(offsetof(struct te_rdma_dev, dev) == 0);
+static_assert(offsetof(struct te_rdma_ep, ep) == 0);
+
+static inline struct te_rdma_dev *to_rdma_dev(struct te_dev *dev)
+{
+	return container_of(dev, struct te_rdma_dev, dev);
+}
+
+static inline struct te_rdma_ep *to_rdma_ep(struct te_ep *ep)
+{
+	return container_of(ep, struct te_rdma_ep, ep);
+}
+
+extern struct workqueue_struct *te_rdma_wq;
+
+/* The front door, for main.c: register as ib_client, unregister. */
+int te_rdma_init(void);
+void te_rdma_exit(void);
+
+/* addr.c */
+int te_rdma_find_addr(struct te_rdma_dev *rdev, struct in6_addr *addr,
+		      u32 *scope_id);
+void te_rdma_sockaddr(struct sockaddr_storage *ss, const struct in6_addr *addr,
+		      u32 scope_id, u16 port);
+
+/* svc.c */
+int te_rdma_svc_start(struct te_rdma_dev *rdev);
+void te_rdma_svc_stop(struct te_rdma_dev *rdev);
+/* The answering end's request came in: it is ours. Return: 0 or -errno. */
+int te_rdma_svc_accept(struct te_rdma_dev *rdev, struct rdma_cm_id *id);
+/* Post a chain of registrations and wait for the last. */
+int te_rdma_svc_post(struct te_rdma_dev *rdev, struct ib_send_wr *first,
+		     struct ib_send_wr *last);
+
+/* cm.c: the answering side */
+int te_rdma_listen(struct te_rdma_dev *rdev);
+void te_rdma_unlisten(struct te_rdma_dev *rdev);
+/* End all connections and wait for it. */
+void te_rdma_drop_conns(struct te_rdma_dev *rdev);
+int te_rdma_make_qp(struct te_rdma_dev *rdev, struct rdma_cm_id *id,
+		    struct ib_cq *cq, u32 send_wrs,
+		    void (*event)(struct ib_event *event, void *context),
+		    void *context);
+
+/* ep.c: the asking side */
+struct te_ep *te_rdma_ep_create(struct te_mover *mover, struct te_peer *peer,
+				const struct te_rdev *rdev);
+void te_rdma_ep_free(struct te_ep *ep);
+void te_rdma_ep_connect(struct te_ep *ep);
+void te_rdma_ep_close(struct te_ep *ep);
+
+/* mr.c */
+struct te_mr_map *te_rdma_mr_map(struct te_dev *dev, struct te_mr *mr);
+
+/* post.c */
+u32 te_rdma_ep_room(struct te_ep *ep);
+bool te_rdma_ep_stuck(struct te_ep *ep);
+void te_rdma_post(struct te_ep *ep, struct list_head *slices,
+		  struct list_head *finished);
+
+/* cq.c */
+int te_rdma_mover_start(struct te_mover *mover);
+void te_rdma_mover_stop(struct te_mover *mover);
+u32 te_rdma_poll(struct te_mover *mover, struct list_head *finished);
+bool te_rdma_arm(struct te_mover *mover);
+void te_rdma_ep_reap(struct te_ep *ep, struct list_head *finished);
+
+#endif /* TE_RDMA_H */
