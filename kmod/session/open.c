@@ -133,6 +133,7 @@ static void open_fail_seg(struct te_open *o, int error)
 	if (!seg)
 		return;
 	te_seg_fail(seg, error);
+	te_xport_scan();
 	te_seg_put(seg);
 	open_forget_seg(o);
 }
