@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 
 #include "session/priv.h"
+#include "xport/xport.h"
 
 /* Sessions that were there may be stale, each only once: then dial afresh. */
 #define TE_OPEN_MAX_TRIES	3
