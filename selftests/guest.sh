@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# guest.sh SUITE...: runs the programs of suites inside a guest, one after the
+# other, and after each suite looks whether te holds nothing, the RDMA devices
+# hold what they did, and the kernel log is clean. A suite is a folder, or one
+# program: xfer, xfer/align. Also what to run by hand on bare metal, as root,
+# with te loaded and the environment of vm/README.md.
+#
+# Each program's output is KTAP between two marks that tally.awk reads.
+
+set -u
+cd "$(dirname "$0")/.." || exit 1
+bin=build/selftests
+where=${TE_KERNEL-host}/${TE_NET-none}
+state=$(mktemp)
+trap 'rm -f "$state"' EXIT
+ulimit -c 0
+export TE_MODULE=${TE_MODULE-build/${TE_KERNEL-host}/te.ko}
+
+# shellcheck source=vm/verdict.sh
+. selftests/vm/verdict.sh
+
+# What a kernel cannot have is not run there, so that a skip is never normal.
+# UML has no huge pages, no [vvar] and no 32-bit programs.
+lacks()
+{
+	case $1:${TE_KERNEL-host} in
+	mem/special:um | uapi32/*:um) return 0 ;;
+	esac
+	return 1
+}
+
+# run NAME COMMAND...
+run()
+{
+	local name=$1 status=0
+	shift
+	echo "# begin $where $name"
+	"$@" </dev/null 2>&1 || status=$?
+	echo "# end $where $name $status"
+	[ "$status" = 0 ] || failed=1
+}
+
+# shellcheck disable=SC2317 # called through run
+log_is_clean()
+{
+	local log complaint
+	log=$(mktemp)
+	dmesg >"$log"
+	complaint=$(klog_complaint "$log")
+	rm -f "$log"
+	echo "TAP version 13"
+	echo "1..1"
+	[ -z "$complaint" ] || { echo "# ${complaint#*:}"; echo -n "not "; }
+	echo "ok 1 kernel log is clean"
+	[ -z "$complaint" ]
+}
+
+# programs SUITE: its programs, as names under $bin
+programs()
+{
+	local file
+	if [ -x "$bin/$1" ] && [ ! -d "$bin/$1" ]; then
+		echo "$1"
+		return
+	fi
+	for file in "$bin/$1"/*; do
+		[ -x "$file" ] && [ ! -d "$file" ] && echo "${file#"$bin/"}"
+	done
+}
+
+failed=0
+if [ "${TE_NET-none}" != pair ] && ! "$bin/idle" record "$state"; then
+	exit 1
+fi
+for suite in "$@"; do
+	found=''
+	for prog in $(programs "$suite"); do
+		found=1
+		# shellcheck disable=SC2086 # several arguments
+		lacks "$prog" || run "$prog" "$bin/$prog" ${TE_TEST_ARGS-}
+	done
+	[ -n "$found" ] || { echo "# no suite $suite"; failed=1; }
+	[ "${TE_NET-none}" = pair ] ||
+		run "$suite/objects" "$bin/idle" check "$state"
+	run "$suite/log" log_is_clean
+done
+exit "$failed"

@@ -1,0 +1,161 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# run.sh quick|full [SUITE]...: every test of te, in guests.
+#
+#   quick  all suites on User Mode Linux: the inner loop
+#   full   lint, builds for all kernels, the harness's own tests, all suites on
+#          User Mode Linux and on 6.12 with two CPUs, a smaller round on 6.1,
+#          and two guests joined by a wire
+#
+# With SUITEs (uapi, xfer/align ...) only those, on the same kernels. What is
+# printed is kept in build/selftests/log. The last line is
+# "N passed, N failed, N skipped"; status 0 only if all is well. A skip is not:
+# what a kernel lacks is not even started there, see guest.sh.
+
+set -u
+cd "$(dirname "$0")/.." || exit 1
+out=build/selftests
+log=$out/log
+vm=selftests/vm
+suites='uapi mem xfer ring life peer'
+pid=''
+
+usage()
+{
+	echo "usage: run.sh quick|full [SUITE]..." >&2
+	exit 2
+}
+
+mode=${1-}
+case $mode in quick | full) shift ;; *) usage ;; esac
+
+# shellcheck disable=SC2317 # called by the trap
+stop()
+{
+	[ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null
+	exit 130
+}
+trap stop INT TERM HUP
+
+# say WORDS: to the reader and to the tally
+say()
+{
+	echo "$*" | tee -a "$log"
+}
+
+# logged COMMAND...: its output goes where say's does; returns its status
+logged()
+{
+	"$@" > >(exec tee -a "$log") 2>&1 &
+	pid=$!
+	wait "$pid"
+	local status=$?
+	pid=''
+	return "$status"
+}
+
+# step NAME COMMAND...: one test that runs on this machine
+step()
+{
+	local name=$1 from=$SECONDS verdict=ok
+	shift
+	say "# begin host $name"
+	say "1..1"
+	logged "$@" || verdict="not ok"
+	say "$verdict 1 $name"
+	say "# end host $name 0"
+	say "# $name: $((SECONDS - from)) s"
+	[ "$verdict" = ok ]
+}
+
+# guest NAME SECONDS OPTION... -- COMMAND...: a guest whose command prints KTAP;
+# the harness's own verdict on it is one more test
+guest()
+{
+	local name=$1 limit=$2 from=$SECONDS status=0 verdict="ok 1 guest"
+	shift 2
+	logged "$vm/run.sh" --time "$limit" "$@" || status=$?
+	# 1 to 99 is the command's own status, which it has explained
+	say "# begin $name guest"
+	say "1..1"
+	[ "$status" -lt 100 ] || verdict="not ok 1 guest ($status)"
+	say "$verdict"
+	say "# end $name guest 0"
+	say "# $name: $((SECONDS - from)) s"
+}
+
+# round KERNEL NET SECONDS SUITE...
+round()
+{
+	local kernel=$1 net=$2 limit=$3
+	shift 3
+	guest "$kernel/$net" "$limit" --kernel "$kernel" --net "$net" \
+		-- selftests/guest.sh "$@"
+}
+
+# pair TEST PARAM: two guests
+pair()
+{
+	guest "pair/$1" 240 --kernel 6.12 --net pair --param "$2" --smp 1 \
+		--b build/selftests/pair/target -- \
+		env TE_TEST_ARGS="-t $1" selftests/guest.sh pair/initiator
+}
+
+build()
+{
+	"$vm/packages.sh" build-essential gcc-multilib iproute2 &&
+		make --no-print-directory "$@" &&
+		make --no-print-directory -C selftests -j"$(nproc)"
+}
+
+quick()
+{
+	step build build modules-um || return
+	if [ $# -gt 0 ]; then
+		round um wire 900 "$@"
+		return
+	fi
+	# shellcheck disable=SC2086 # a list
+	round um wire 900 $suites
+	round um loop 300 xfer
+}
+
+chosen()
+{
+	local kernel
+	step build build modules-um modules-6.12 modules-6.1 || return
+	for kernel in um 6.12 6.1; do
+		round "$kernel" wire 2400 "$@"
+	done
+}
+
+full()
+{
+	step lint selftests/lint.sh
+	step build-um build modules-um || return
+	step build-6.12 build modules-6.12 || return
+	step build-6.1 build modules-6.1 || return
+	say "# begin host vm"
+	logged "$vm/selftest.sh"
+	say "# end host vm $?"
+	# shellcheck disable=SC2086 # a list
+	round um wire 900 $suites
+	round um loop 300 xfer
+	# shellcheck disable=SC2086 # a list
+	round 6.12 wire 2400 uapi32 $suites
+	round 6.1 wire 900 uapi uapi32 mem xfer ring
+	pair transfers insecure=1
+	pair refused insecure=0
+}
+
+mkdir -p "$out"
+: >"$log"
+case $mode:$# in
+quick:*)	quick "$@" ;;
+full:0)		full ;;
+full:*)		chosen "$@" ;;
+esac
+# tee may still be writing the last lines
+sleep 0.2
+awk -f selftests/tally.awk "$log"
