@@ -77,7 +77,7 @@ static void open_put(struct te_open *o)
 	kref_put(&o->ref, open_release);
 }
 
-/* With two references: the te_seg's and the session's. */
+/* With two references: the te_seg's and the session's. Takes a place on @s. */
 static struct te_open *open_create(struct te_session *s, struct te_seg *seg,
 				   const char *name, size_t len)
 {
@@ -154,6 +154,7 @@ static void open_drop(struct te_session *s, struct te_open *o)
 	spin_lock(&o->lock);
 	o->session = NULL;
 	spin_unlock(&o->lock);
+	te_session_leave(s);
 	te_session_put(s);
 	open_put(o);
 }
@@ -318,9 +319,7 @@ int te_open_produce(struct te_session *s)
 	if (o)
 		return open_say_close(s, o);
 	o = list_first_entry_or_null(&s->asks, struct te_open, link);
-	if (o && s->nr_segs < TE_SESSION_MAX_SEGS)
-		return open_say_open(s, o);
-	return 0;
+	return o ? open_say_open(s, o) : 0;
 }
 
 /* Named by a frame that may only come between SEG_OPENED and SEG_GONE. */
@@ -593,7 +592,10 @@ static int open_wait(struct te_seg *seg, unsigned long end)
 	return error;
 }
 
-/* Over this session. Return: the segment, or ERR_PTR, -ESHUTDOWN too late. */
+/*
+ * Over this session, on which a place is ours. Return: the segment, or ERR_PTR,
+ * -ESHUTDOWN: too late.
+ */
 static struct te_seg *open_over(struct te_session *s, const char *name,
 				size_t len, u32 transport, unsigned long end)
 {
@@ -602,10 +604,13 @@ static struct te_seg *open_over(struct te_session *s, const char *name,
 	int ret;
 
 	seg = te_seg_create(s->peer, transport);
-	if (IS_ERR(seg))
+	if (IS_ERR(seg)) {
+		te_session_leave(s);
 		return seg;
+	}
 	o = open_create(s, seg, name, len);
 	if (!o) {
+		te_session_leave(s);
 		te_seg_put(seg);
 		return ERR_PTR(-ENOMEM);
 	}

@@ -47,7 +47,7 @@ struct socket;
 #define TE_SESSION_CLOSE_MS	1000
 /* Connections without a hello; one more and the oldest must go. */
 #define TE_SESSION_MAX_HALF_OPEN	64
-/* Segments open over one session. */
+/* Segments open over one session; for more the asking side dials another. */
 #define TE_SESSION_MAX_SEGS	1024
 /* Frames per run of the actor, each direction; then others get their turn. */
 #define TE_SESSION_RX_BUDGET	64
@@ -150,8 +150,9 @@ enum te_session_state {
  * @half_link: among those without a hello, protected by te_sessions_lock
  * @actor: runs the session
  * @free_work: frees it
- * @lock: protects @closed, @orders, @news, and what te_serve says
+ * @lock: protects the next four, and what te_serve says
  * @closed: takes no orders any more
+ * @nr_opens: places taken, each by a te_open
  * @orders: te_open that somebody wants something of
  * @news: te_serve whose space has news
  * @state: actor
@@ -187,8 +188,9 @@ struct te_session {
 	struct delayed_work actor;
 	struct work_struct free_work;
 
-	spinlock_t lock; /* protects closed, orders, news */
+	spinlock_t lock; /* protects closed, nr_opens, orders, news */
 	bool closed;
+	u32 nr_opens;
 	struct list_head orders;
 	struct list_head news;
 
@@ -219,6 +221,7 @@ void te_session_count_event(enum te_session_event event);
 struct te_session *te_session_find_or_dial(struct net *net,
 					   const struct te_session_addr *addr,
 					   bool *fresh);
+void te_session_leave(struct te_session *s);
 int te_session_accept(struct net *net, const struct te_session_addr *addr,
 		      struct socket *sock, const struct te_sock_calls *calls);
 bool te_session_crowded(void);

@@ -157,17 +157,28 @@ void te_session_put(struct te_session *s)
 	kref_put(&s->ref, session_release);
 }
 
-static bool session_takes_orders(struct te_session *s)
+/* A place for one te_open, if there is one. */
+static bool session_enter(struct te_session *s)
 {
 	bool ret;
 
 	spin_lock(&s->lock);
-	ret = !s->closed;
+	ret = !s->closed && s->nr_opens < TE_SESSION_MAX_SEGS;
+	if (ret)
+		s->nr_opens++;
 	spin_unlock(&s->lock);
 	return ret;
 }
 
-/* Asking session of this address, with a reference, or NULL. */
+/* Give back a place. Context: process. */
+void te_session_leave(struct te_session *s)
+{
+	spin_lock(&s->lock);
+	s->nr_opens--;
+	spin_unlock(&s->lock);
+}
+
+/* Asking session of this address, with a reference and a place, or NULL. */
 static struct te_session *session_find_locked(struct net *net,
 					      const struct te_session_addr *addr)
 {
@@ -179,7 +190,7 @@ static struct te_session *session_find_locked(struct net *net,
 		    s->addr.port == addr->port &&
 		    s->addr.scope_id == addr->scope_id &&
 		    ipv6_addr_equal(&s->addr.addr, &addr->addr) &&
-		    session_takes_orders(s)) {
+		    session_enter(s)) {
 			te_session_get(s);
 			return s;
 		}
@@ -194,8 +205,8 @@ static struct te_session *session_find_locked(struct net *net,
  * @fresh: set when it was made for this call
  *
  * Context: process.
- * Return: the session with a reference, or ERR_PTR(-ENOMEM), or
- * ERR_PTR(-ENODEV) when the module goes away.
+ * Return: the session with a reference and a place for one te_open, or
+ * ERR_PTR(-ENOMEM), or ERR_PTR(-ENODEV) when the module goes away.
  */
 struct te_session *te_session_find_or_dial(struct net *net,
 					   const struct te_session_addr *addr,
@@ -219,6 +230,7 @@ struct te_session *te_session_find_or_dial(struct net *net,
 	if (!s && te_sessions_stopped) {
 		s = ERR_PTR(-ENODEV);
 	} else if (!s) {
+		session_enter(new);
 		te_session_get(new);
 		list_add_tail(&new->link, &te_sessions);
 		s = new;
