@@ -7,6 +7,7 @@
  */
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/nospec.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 
@@ -28,41 +29,32 @@ struct te_ioctl_op {
 	int (*fn)(struct te_cmd *cmd);
 };
 
-#define TE_OP(_cmd, _member, _last, _flags, _fn)			\
-	[_IOC_NR(_cmd)] = {						\
-		.cmd = (_cmd),						\
-		.size = sizeof_field(struct te_cmd, arg._member),	\
-		.min_size = offsetofend(typeof_member(struct te_cmd,	\
-						      arg._member), _last), \
+/* @_last: last member of the first version of struct te_ioc_@_name. */
+#define TE_OP(_nr, _name, _last, _flags)				\
+	[_IOC_NR(TE_IOC_##_nr)] = {					\
+		.cmd = TE_IOC_##_nr,					\
+		.size = sizeof(struct te_ioc_##_name),			\
+		.min_size = offsetofend(struct te_ioc_##_name, _last),	\
 		.flags = (_flags),					\
-		.fn = (_fn),						\
+		.fn = te_ioctl_##_name,					\
 	}
 
 static const struct te_ioctl_op te_ioctl_ops[] = {
-	TE_OP(TE_IOC_INFO, info, node_id, 0, te_ioctl_info),
-	TE_OP(TE_IOC_STATS, stats, slices, 0, te_ioctl_stats),
-	TE_OP(TE_IOC_SETUP, setup, ring_bytes, 0, te_ioctl_setup),
-	TE_OP(TE_IOC_EVENTFD, eventfd, reserved, 0, te_ioctl_eventfd),
-	TE_OP(TE_IOC_MR_REGISTER, mr_register, mr, TE_MR_BASE | TE_MR_DMABUF,
-	      te_ioctl_mr_register),
-	TE_OP(TE_IOC_MR_UNREGISTER, mr_unregister, reserved, TE_FORCE,
-	      te_ioctl_mr_unregister),
-	TE_OP(TE_IOC_SEGMENT_EXPORT, segment_export, token, 0,
-	      te_ioctl_segment_export),
-	TE_OP(TE_IOC_SEGMENT_OPEN, segment_open, segment, 0,
-	      te_ioctl_segment_open),
-	TE_OP(TE_IOC_SEGMENT_INFO, segment_info, transport, 0,
-	      te_ioctl_segment_info),
-	TE_OP(TE_IOC_SEGMENT_CLOSE, segment_close, reserved, 0,
-	      te_ioctl_segment_close),
-	TE_OP(TE_IOC_BATCH_ALLOC, batch_alloc, reserved, 0,
-	      te_ioctl_batch_alloc),
-	TE_OP(TE_IOC_BATCH_SUBMIT, batch_submit, requests, 0,
-	      te_ioctl_batch_submit),
-	TE_OP(TE_IOC_BATCH_WAIT, batch_wait, reserved, 0, te_ioctl_batch_wait),
-	TE_OP(TE_IOC_BATCH_CANCEL, batch_cancel, reserved, 0,
-	      te_ioctl_batch_cancel),
-	TE_OP(TE_IOC_BATCH_FREE, batch_free, reserved, 0, te_ioctl_batch_free),
+	TE_OP(INFO, info, node_id, 0),
+	TE_OP(STATS, stats, slices, 0),
+	TE_OP(SETUP, setup, ring_bytes, 0),
+	TE_OP(EVENTFD, eventfd, reserved, 0),
+	TE_OP(MR_REGISTER, mr_register, mr, TE_MR_BASE | TE_MR_DMABUF),
+	TE_OP(MR_UNREGISTER, mr_unregister, reserved, TE_FORCE),
+	TE_OP(SEGMENT_EXPORT, segment_export, token, 0),
+	TE_OP(SEGMENT_OPEN, segment_open, segment, 0),
+	TE_OP(SEGMENT_INFO, segment_info, transport, 0),
+	TE_OP(SEGMENT_CLOSE, segment_close, reserved, 0),
+	TE_OP(BATCH_ALLOC, batch_alloc, reserved, 0),
+	TE_OP(BATCH_SUBMIT, batch_submit, requests, 0),
+	TE_OP(BATCH_WAIT, batch_wait, reserved, 0),
+	TE_OP(BATCH_CANCEL, batch_cancel, reserved, 0),
+	TE_OP(BATCH_FREE, batch_free, reserved, 0),
 };
 
 static bool op_for_anyone(const struct te_ioctl_op *op)

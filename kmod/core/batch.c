@@ -245,7 +245,7 @@ static u8 state_badness(u8 state)
 	return badness[state];
 }
 
-bool te_batch_count_locked(struct te_batch *batch, struct te_task *task,
+void te_batch_count_locked(struct te_batch *batch, struct te_task *task,
 			   u32 state, int error)
 {
 	lockdep_assert_held(&batch->lock);
@@ -256,11 +256,8 @@ bool te_batch_count_locked(struct te_batch *batch, struct te_task *task,
 		batch->worst = state;
 	batch->live--;
 	batch_show_locked(batch);
-	if (batch->live)
-		return false;
-	if (batch->entries == TE_ENTRIES_BATCH)
+	if (!batch->live && batch->entries == TE_ENTRIES_BATCH)
 		batch_push_entry(batch);
-	return true;
 }
 
 void te_batch_wake(struct te_batch *batch)

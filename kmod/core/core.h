@@ -50,8 +50,9 @@
  * @seg: holds a reference until the task ends
  * @nr_mrs: local regions it crosses
  * @nr_rmrs: remote regions it crosses
- * @mrs: with @nr_mrs 1 the region itself, else an array by ascending address;
- *	holds references until the task ends
+ * @mr: with @nr_mrs 1: the region; holds a reference until the task ends
+ * @mrs: else: an array of them by ascending address
+ * @rmr: the same for remote regions
  * @rmrs: the same for remote regions
  * @deadline: jiffies
  * @cursor: next offset to cut

@@ -181,40 +181,53 @@ struct te_slice *te_slice_cut(struct te_task *task, struct te_dev *dev)
 void te_slice_complete(struct te_slice *slice)
 {
 	struct te_task *task = slice->task;
+	bool ended;
 
 	spin_lock(&task->batch->lock);
 	task->inflight--;
 	te_task_progress_locked(task, slice->len);
-	te_task_settle_unlock(task);
+	ended = te_task_settle_locked(task);
+	spin_unlock(&task->batch->lock);
 	te_slice_free(slice);
+	if (ended)
+		te_task_gone(task);
 }
 
 void te_slice_fail(struct te_slice *slice)
 {
 	struct te_task *task = slice->task;
+	bool ended;
 
 	spin_lock(&task->batch->lock);
 	task->inflight--;
 	te_task_set_error_locked(task, slice->error);
-	te_task_settle_unlock(task);
+	ended = te_task_settle_locked(task);
+	spin_unlock(&task->batch->lock);
 	te_slice_free(slice);
+	if (ended)
+		te_task_gone(task);
 }
 
 bool te_slice_redo(struct te_slice *slice)
 {
 	struct te_task *task = slice->task;
-	bool requeue;
+	bool ended = false, requeue = false;
+	bool doomed;
 
 	spin_lock(&task->batch->lock);
 	task->inflight--;
-	if (te_task_doomed(task)) {
-		te_task_settle_unlock(task);
-		te_slice_free(slice);
-		return false;
+	doomed = te_task_doomed(task);
+	if (doomed) {
+		ended = te_task_settle_locked(task);
+	} else {
+		list_add_tail(&slice->link, &task->redo);
+		requeue = !task->queued;
+		task->queued = true;
 	}
-	list_add_tail(&slice->link, &task->redo);
-	requeue = !task->queued;
-	task->queued = true;
 	spin_unlock(&task->batch->lock);
+	if (doomed)
+		te_slice_free(slice);
+	if (ended)
+		te_task_gone(task);
 	return requeue;
 }

@@ -4,7 +4,7 @@
  *
  * te_task_prepare() runs in the submitter, with the space and the segment
  * locked; it turns addresses into referenced regions. Everything after that
- * runs under te_batch.lock. te_task_settle_unlock() is the only place where a
+ * runs under te_batch.lock. te_task_settle_locked() is the only place where a
  * task ends.
  */
 #include <linux/mm.h>
@@ -249,51 +249,62 @@ static void task_push_entry(struct te_task *task, u32 state, int error)
 	te_ring_push(task->batch->ring, &cqe);
 }
 
-void te_task_settle_unlock(struct te_task *task)
+bool te_task_settle_locked(struct te_task *task)
 {
 	struct te_batch *batch = task->batch;
-	struct te_slice *slice, *next;
-	LIST_HEAD(dropped);
-	bool terminal;
 	u32 state;
 	int error;
 
 	lockdep_assert_held(&batch->lock);
-	state = task->queued || task->inflight || task->ended ? 0 :
-		task_verdict_locked(task, &error);
-	if (!state) {
-		spin_unlock(&batch->lock);
-		return;
-	}
+	if (task->queued || task->inflight || task->ended)
+		return false;
+	state = task_verdict_locked(task, &error);
+	if (!state)
+		return false;
 
 	task->ended = true;
-	list_splice_init(&task->redo, &dropped);
 	te_slot_write(task->slot, state, error, task->done);
-	terminal = te_batch_count_locked(batch, task, state, error);
+	te_batch_count_locked(batch, task, state, error);
 	if (batch->entries == TE_ENTRIES_TASK)
 		task_push_entry(task, state, error);
-	spin_unlock(&batch->lock);
+	return true;
+}
 
-	list_for_each_entry_safe(slice, next, &dropped, link)
+void te_task_gone(struct te_task *task)
+{
+	struct te_batch *batch = task->batch;
+	struct te_slice *slice, *next;
+
+	list_for_each_entry_safe(slice, next, &task->redo, link)
 		te_slice_free(slice);
 	te_count(TE_NR_TASKS, -1);
 	te_task_release(task);
-	if (terminal)
+	if (te_batch_idle(batch))
 		te_batch_wake(batch);
 	te_batch_put(batch);
 }
 
 void te_task_unqueue(struct te_task *task)
 {
+	bool ended;
+
 	spin_lock(&task->batch->lock);
 	task->queued = false;
-	te_task_settle_unlock(task);
+	ended = te_task_settle_locked(task);
+	spin_unlock(&task->batch->lock);
+	if (ended)
+		te_task_gone(task);
 }
 
 void te_task_fail(struct te_task *task, int error)
 {
+	bool ended;
+
 	spin_lock(&task->batch->lock);
 	task->queued = false;
 	te_task_set_error_locked(task, error);
-	te_task_settle_unlock(task);
+	ended = te_task_settle_locked(task);
+	spin_unlock(&task->batch->lock);
+	if (ended)
+		te_task_gone(task);
 }

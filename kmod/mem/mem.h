@@ -77,8 +77,10 @@ struct te_mr_map {
  * @last: user address of the last byte
  * @base: address that peers use for @addr
  * @base_last: peers' address of the last byte
- * @rb: in te_space.tree; @subtree_last belongs to it
- * @base_rb: in te_space.base_tree; @base_subtree_last belongs to it
+ * @rb: in te_space.tree
+ * @subtree_last: belongs to @rb
+ * @base_rb: in te_space.base_tree
+ * @base_subtree_last: belongs to @base_rb
  * @nr_regs: how often it was registered, protected by te_space.reg_lock
  * @nr_pages: pages pinned
  * @pages: @nr_pages entries, ascending address
@@ -322,7 +324,8 @@ struct te_rdev {
  * @refs: one for its segment's tree, one for each task that uses it
  * @desc: what the peer said; checked
  * @last: address of the last byte
- * @rb: in te_seg.tree; @subtree_last belongs to it
+ * @rb: in te_seg.tree
+ * @subtree_last: belongs to @rb
  * @live: all keys have come and it is in the tree
  * @gone: the peer took it away; tasks that use it end with -ESTALE
  * @nr_keys: keys that have come
@@ -389,8 +392,8 @@ struct te_seg {
 };
 
 /* Caps on what one peer may make us keep for one segment. */
-#define TE_SEG_MAX_RMRS		(1U << 20)
-#define TE_SEG_MAX_KEYS		(1U << 22)
+#define TE_SEG_MAX_RMRS		BIT(20)
+#define TE_SEG_MAX_KEYS		BIT(22)
 
 /**
  * te_seg_create() - a segment in state OPENING

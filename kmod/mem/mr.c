@@ -25,6 +25,7 @@ INTERVAL_TREE_DEFINE(struct te_mr, rb, u64, subtree_last, MR_START, MR_LAST,
 INTERVAL_TREE_DEFINE(struct te_mr, base_rb, u64, base_subtree_last,
 		     MR_BASE_START, MR_BASE_LAST, static __maybe_unused, mr_base_tree)
 
+/* Protects all te_mr_maps and the list of devs; see mem.h. */
 DEFINE_MUTEX(te_maps_mutex);
 
 static struct workqueue_struct *te_mr_wq;

@@ -114,6 +114,7 @@ static int ring_level_locked(struct te_ring *ring)
 	u32 used;
 
 	lockdep_assert_held(&ring->lock);
+	/* The process has read the entries before it moves head. */
 	used = ring->tail - smp_load_acquire(&ring->hdr->head);
 	return used > ring->entries ? -EBADFD : used;
 }
@@ -164,6 +165,7 @@ void te_ring_push(struct te_ring *ring, const struct te_completion *cqe)
 	ring->cqe[ring->tail & (ring->entries - 1)] = *cqe;
 	ring->tail++;
 	ring->reserved--;
+	/* The entry before tail. */
 	smp_store_release(&ring->hdr->tail, ring->tail);
 	if (ring->eventfd)
 		te_eventfd_signal(ring->eventfd);
@@ -212,6 +214,7 @@ int te_slots_alloc(struct te_ring *ring, u32 nr, u32 *id)
 		WRITE_ONCE(slot->nr_tasks, 0);
 		te_slot_write(slot, TE_WAITING, 0, 0);
 	}
+	/* All slots are clear before the id shows. */
 	smp_store_release(&ring->slots[first].batch, *id);
 	return 0;
 }

@@ -84,11 +84,13 @@ void te_ring_put(struct te_ring *ring);
  */
 static inline void te_ring_publish(struct te_ring **where, struct te_ring *ring)
 {
+	/* The ring is whole before it is seen. */
 	smp_store_release(where, ring);
 }
 
 static inline struct te_ring *te_ring_load(struct te_ring **where)
 {
+	/* Pairs with te_ring_publish(). */
 	return smp_load_acquire(where);
 }
 
@@ -140,18 +142,18 @@ static inline struct te_slot *te_slot_at(struct te_ring *ring, u32 id)
 	return &ring->slots[id & (ring->nr_slots - 1)];
 }
 
-/* State last, with release: see the drawing above. */
 static inline void te_slot_write(struct te_slot *slot, u32 state, s32 error,
 				 u64 bytes)
 {
 	WRITE_ONCE(slot->error, error);
 	WRITE_ONCE(slot->bytes, bytes);
+	/* State last: see the drawing above. */
 	smp_store_release(&slot->state, state);
 }
 
-/* Task slots are written before the header counts them. */
 static inline void te_slot_set_tasks(struct te_slot *header, u32 nr)
 {
+	/* Task slots are written before the header counts them. */
 	smp_store_release(&header->nr_tasks, nr);
 }
 

@@ -240,12 +240,13 @@ static int worker_thread(void *arg)
 	for (;;) {
 		/* Before the round: it then takes what was queued in time. */
 		stopping = test_bit(TE_WORKER_STOP, &w->flags);
-		if (worker_round(w))
+		if (worker_round(w)) {
 			cond_resched();
-		else if (stopping && worker_empty(w))
+			continue;
+		}
+		if (stopping && worker_empty(w))
 			break;
-		else
-			worker_sleep(w);
+		worker_sleep(w);
 	}
 	complete(&w->stopped);
 

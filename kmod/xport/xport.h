@@ -23,13 +23,13 @@ struct te_workers;
  * @transport: TE_RDMA ...
  * @name: for messages
  * @mr_map: make one region reachable through a dev. te_maps_mutex held, may
- *	sleep. Return: the map, or ERR_PTR(-errno): the region then stays out of
+ *	sleep. gives the map, or ERR_PTR(-errno): the region then stays out of
  *	reach of this dev
  * @mover_start: give a mover what it polls (te_mover.xp). May sleep.
- *	Return: 0 or -errno
+ *	0 or -errno
  * @mover_stop: undo; no endpoint of the mover is left
  * @ep_create: a new endpoint in state NEW, te_ep_init() done. Mover.
- *	Return: the endpoint with one reference, or ERR_PTR(-ENOMEM)
+ *	Gives the endpoint with one reference, or ERR_PTR(-ENOMEM)
  * @ep_free: last put; process context
  * @ep_connect: state is CONNECTING: start; READY or FAILED follows. Mover; must
  *	not wait
@@ -42,9 +42,9 @@ struct te_workers;
  * @ep_room: how many slices may be posted now. Mover
  * @post: post the slices of @slices as one chain; the endpoint is READY, and
  *	they are at most @ep_room. What cannot be posted goes to @finished with an error. Mover
- * @poll: move finished slices to @finished, te_slice.error set. Return: how
+ * @poll: move finished slices to @finished, te_slice.error set; gives how
  *	many completions were seen. Mover
- * @arm: ask to be kicked at the next completion. Return: true when some may
+ * @arm: ask to be kicked at the next completion. True when some may
  *	have come already: poll again. Mover
  */
 struct te_transport_ops {
@@ -114,7 +114,7 @@ struct te_dev {
 
 /**
  * struct te_xport_host - the room above: it runs the movers
- * @dev_start: start the movers of a dev; may sleep. Return: 0 or -errno
+ * @dev_start: start the movers of a dev; may sleep; 0 or -errno
  * @dev_stop: end all work of a dev with -ENODEV and stop its movers; may sleep
  * @dev_free: the last reference of the dev went
  * @scan: make the movers of a dev look for tasks that must end

@@ -198,7 +198,9 @@ struct te_slot {
 /**
  * struct te_ring_hdr - first page of the completion ring's area
  * @head: next entry the process will read; moved by the process (release)
+ * @reserved0: pads @head to a cache line of its own
  * @tail: next entry the kernel will write; moved by the kernel (release)
+ * @reserved1: pads @tail to a cache line of its own
  *
  * Both count entries without bound and wrap at 2^32; an entry's index is the
  * count modulo te_ioc_setup.cq_entries. The ring is empty when both are equal.
