@@ -34,11 +34,11 @@ lacks()
 # run NAME COMMAND...
 run()
 {
-	local name=$1 status=0
+	local name=$1 status=0 from=$SECONDS
 	shift
 	echo "# begin $where $name"
 	"$@" </dev/null 2>&1 || status=$?
-	echo "# end $where $name $status"
+	echo "# end $where $name $status after $((SECONDS - from)) s"
 	[ "$status" = 0 ] || failed=1
 }
 

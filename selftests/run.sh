@@ -9,14 +9,14 @@
 #          and two guests joined by a wire
 #
 # With SUITEs (uapi, xfer/align ...) only those, on the same kernels. What is
-# printed is kept in build/selftests/log. The last line is
+# printed is kept in build/selftests/log.*, the last ten of them. The last line is
 # "N passed, N failed, N skipped"; status 0 only if all is well. A skip is not:
 # what a kernel lacks is not even started there, see guest.sh.
 
 set -u
 cd "$(dirname "$0")/.." || exit 1
 out=build/selftests
-log=$out/log
+log=''
 vm=selftests/vm
 suites='uapi mem xfer ring life peer'
 pid=''
@@ -104,9 +104,11 @@ pair()
 
 build()
 {
-	"$vm/packages.sh" build-essential gcc-multilib iproute2 &&
-		make --no-print-directory "$@" &&
-		make --no-print-directory -C selftests -j"$(nproc)"
+	# Another run may be building the same files.
+	exec {lock}>"$out/lock" && flock "$lock" &&
+		"$vm/packages.sh" build-essential gcc-multilib iproute2 &&
+		make -s --no-print-directory "$@" &&
+		make -s --no-print-directory -C selftests -j"$(nproc)"
 }
 
 quick()
@@ -150,7 +152,9 @@ full()
 }
 
 mkdir -p "$out"
-: >"$log"
+# shellcheck disable=SC2012 # our own names, nothing odd in them
+ls -t "$out"/log.* 2>/dev/null | tail -n +10 | xargs -r rm -f
+log=$(mktemp "$out/log.XXXXXX")
 case $mode:$# in
 quick:*)	quick "$@" ;;
 full:0)		full ;;

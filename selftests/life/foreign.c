@@ -52,6 +52,16 @@ static int make_all(struct world *w)
 	return 0;
 }
 
+/* Those of the contexts that make() opened for single calls. */
+static void close_all(struct world *w)
+{
+	size_t i;
+
+	for (i = 0; i < nr_calls; i++)
+		if (fds[i] != w->ctx.fd)
+			close(fds[i]);
+}
+
 /* What a stranger gets; -1 for @fd means the descriptor the row was made for. */
 static int try_all(int fd)
 {
@@ -94,6 +104,7 @@ TEST_F_TIMEOUT(foreign, forked_child, SLOW)
 	/* The owner goes on. */
 	EXPECT_EQ(0, raw_mr(self->w.ctx.fd, self->w.mem, 4096, TE_LOCAL_READ,
 			    NULL));
+	close_all(&self->w);
 }
 
 /* A child that shares the address space is the same process in this sense. */

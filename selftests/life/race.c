@@ -242,6 +242,9 @@ TEST_F_TIMEOUT(race, submit_against_segment_close, SLOW)
 	for (k = 0; k < 2; k++)
 		ASSERT_EQ(0, pthread_create(&t[k], NULL, work, &s));
 	for (i = 0; i < 200; i++) {
+		/* The others need a CPU too, where there is only one. */
+		if (i % 4 == 0)
+			usleep(1000);
 		ASSERT_EQ(0, raw_segment_close(s.r.fd, s.seg));
 		ASSERT_EQ(0, raw_segment(s.r.fd, s.name, &seg));
 		__atomic_store_n(&s.seg, seg, __ATOMIC_RELAXED);
@@ -254,20 +257,27 @@ TEST_F_TIMEOUT(race, submit_against_segment_close, SLOW)
 	raw_close(&s.r);
 }
 
+static int cancel(struct shared *s)
+{
+	struct te_ioc_batch_cancel a = {
+		.size = sizeof(a),
+		.batch = s->batch,
+	};
+
+	return raw_ioctl(s->r.fd, TE_IOC_BATCH_CANCEL, &a);
+}
+
 static void *cancel_batches(void *arg)
 {
 	struct shared *s = arg;
 
 	for (;;) {
-		struct te_ioc_batch_cancel a = { .size = sizeof(a) };
-
 		pthread_barrier_wait(&s->turn);
 		if (s->stop)
 			return NULL;
-		a.batch = s->batch;
-		usleep(s->done++ % 7 * 50);
-		judge(s, "cancel", raw_ioctl(s->r.fd, TE_IOC_BATCH_CANCEL, &a),
-		      MAY(0));
+		if (s->done++ % 3)
+			usleep(s->done % 7 * 100);
+		judge(s, "cancel", cancel(s), MAY(0));
 		pthread_barrier_wait(&s->turn);
 	}
 }
@@ -275,30 +285,40 @@ static void *cancel_batches(void *arg)
 /* One terminal state and one entry for each task, whoever comes first. */
 TEST_F_TIMEOUT(race, cancel_against_completion, SLOW)
 {
+	enum { NR = 64 };
 	struct shared s = {
 		.local = &self->local, .remote = &self->remote,
 		.name = self->name,
 	};
-	unsigned int ended[7] = { 0 }, i, k;
+	unsigned int ended[7] = { 0 }, i, k, n;
 	const struct te_slot *slot;
 	struct te_completion c;
-	struct te_request r[4];
+	struct te_request r[NR];
+	uint64_t seen;
 	pthread_t t;
 
 	ASSERT_EQ(0, open_shared(&s));
+	ASSERT_EQ(NR, s.r.setup.cq_entries);
 	pthread_barrier_init(&s.turn, NULL, 2);
 	ASSERT_EQ(0, pthread_create(&t, NULL, cancel_batches, &s));
-	for (i = 0; i < 300; i++) {
+	for (i = 0; i < 150; i++) {
 		s.op = i & 1;
-		for (k = 0; k < 4; k++)
-			r[k] = any(&s, k * 64 * KIB, 1 + i * 200);
-		ASSERT_EQ(0, raw_batch(s.r.fd, 4, TE_ENTRIES_TASK, &s.batch));
-		ASSERT_EQ(0, raw_submit(s.r.fd, s.batch, r, 4));
+		n = 1 + i * 13 % NR;
+		for (k = 0; k < n; k++)
+			r[k] = any(&s, k % 4 * 64 * KIB, 64 * KIB);
+		ASSERT_EQ(0, raw_batch(s.r.fd, n, TE_ENTRIES_TASK, &s.batch));
+		ASSERT_EQ(0, raw_submit(s.r.fd, s.batch, r, n));
+		/* With one CPU the other thread seldom comes in between. */
+		if (i % 5 == 0)
+			ASSERT_EQ(0, cancel(&s));
 		pthread_barrier_wait(&s.turn);
 		ASSERT_EQ(0, raw_wait(s.r.fd, s.batch, TE_WAIT_MS));
 		slot = &s.r.slots[s.batch & (s.r.setup.task_slots - 1)];
-		for (k = 0; k < 4; k++) {
+		for (k = 0, seen = 0; k < n; k++) {
 			ASSERT_EQ(1, raw_next(&s.r, &c));
+			ASSERT_GT(n, c.task);
+			ASSERT_EQ(0, seen & 1ULL << c.task);
+			seen |= 1ULL << c.task;
 			ASSERT_EQ(slot[1 + c.task].state, c.state);
 			ASSERT_TRUE(c.state == TE_COMPLETED ||
 				    c.state == TE_CANCELED);

@@ -46,6 +46,7 @@ FIXTURE_SETUP(busy)
 	ASSERT_EQ(0, te_mr_register(self->p.ini, self->p.local.p + LEN,
 				    64 * KIB, TE_LOCAL_ALL, NULL, &second));
 	area_fill(&self->p.local, 2);
+	memset(self->p.local.p + LEN, 5, 64 * KIB);
 	for (i = 0; i < NR; i++)
 		self->r[i] = pair_req(&self->p, variant->op, 0, 0, LEN);
 	ASSERT_EQ(0, te_batch_alloc(self->p.ini, NR, &bo, &self->batch));
@@ -88,14 +89,12 @@ TEST_F_TIMEOUT(busy, forced, SLOW)
 	struct te_status st;
 
 	/* Work on the other region is none of its business. */
-	other = pair_req(&self->p, variant->op, LEN, 0, 64 * KIB);
+	other = pair_req(&self->p, TE_READ, LEN, 0, 64 * KIB);
 	ASSERT_EQ(0, te_batch_alloc(self->p.ini, 1, NULL, &batch));
 	ASSERT_EQ(0, te_submit(self->p.ini, batch, &other, 1));
 
 	EXPECT_EQ(0, te_mr_unregister(self->p.ini, self->p.lmr, TE_FORCE));
-	area_fill(&self->p.local, 99);
-	if (variant->op == TE_WRITE)
-		memcpy(self->p.local.p + LEN, self->p.remote.p, 64 * KIB);
+	pattern_fill(self->p.local.p, LEN, 99);
 	EXPECT_EQ(0, te_wait(self->p.ini, self->batch, 0));
 	for (i = 0; i < NR; i++) {
 		EXPECT_EQ(0, te_status(self->p.ini, self->batch, i, &st));

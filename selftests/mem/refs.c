@@ -124,8 +124,10 @@ TEST_F(refs, other_base)
 
 	ASSERT_EQ(0, raw_ioctl(self->r.fd, TE_IOC_MR_REGISTER, &a));
 	first = a.mr;
+	a.mr = 0;
 	ASSERT_EQ(0, raw_ioctl(self->r.fd, TE_IOC_MR_REGISTER, &a));
 	EXPECT_EQ(first, a.mr);
+	a.mr = 0;
 	a.base = 2 << 20;
 	EXPECT_EQ(-EEXIST, raw_ioctl(self->r.fd, TE_IOC_MR_REGISTER, &a));
 	EXPECT_EQ(-EEXIST, raw_mr(self->r.fd, self->map, 4096, M, NULL));

@@ -244,6 +244,7 @@ TEST_F_TIMEOUT(regions, thousand, SLOW)
 	enum { NR = 1000, EACH = 200 };
 	static struct te_buffer buf[NR];
 	const char *name = te_unique_name();
+	struct te_request r;
 	uint32_t mr;
 	size_t i;
 
@@ -260,8 +261,13 @@ TEST_F_TIMEOUT(regions, thousand, SLOW)
 		ASSERT_EQ((uintptr_t)self->p.remote.p + i * EACH, buf[i].addr);
 		ASSERT_EQ(EACH, buf[i].length);
 	}
-	EXPECT_EQ(0, pair_xfer(&self->p, TE_WRITE, 0, 0, NR * EACH));
 	EXPECT_EQ(0, pair_xfer(&self->p, TE_READ, 1, 150, 777));
+	/* Many regions for one request, but there is an end to that. */
+	for (i = 0; i + 200 <= NR; i += 200)
+		EXPECT_EQ(0, pair_xfer(&self->p, TE_WRITE, i * EACH + 7,
+				       i * EACH, 200 * EACH));
+	r = pair_req(&self->p, TE_WRITE, 0, 0, NR * EACH);
+	EXPECT_EQ(-E2BIG, pair_refuse(&self->p, &r));
 }
 
 TEST_HARNESS_MAIN
