@@ -32,6 +32,7 @@ struct te_seg *te_seg_create(struct te_peer *peer, u32 transport)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&seg->ref);
 	te_peer_get(peer);
+	atomic_inc(&peer->nr_segs);
 	seg->peer = peer;
 	seg->transport = transport;
 	init_completion(&seg->settled);
@@ -52,6 +53,7 @@ static void seg_release(struct kref *ref)
 		te_rmr_put(rmr);
 	xa_destroy(&seg->rmrs);
 	mutex_destroy(&seg->lock);
+	atomic_dec(&seg->peer->nr_segs);
 	te_peer_put(seg->peer);
 	te_count(TE_NR_SEGMENTS, -1);
 	kfree(seg);

@@ -11,6 +11,7 @@
 #ifndef TE_PEER_H
 #define TE_PEER_H
 
+#include <linux/atomic.h>
 #include <linux/in6.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -41,6 +42,8 @@ struct te_conn {
  * @dead: the session is lost; never becomes false again
  * @error: with @dead: -errno why
  * @conns: te_conn, connections the peer opened
+ * @nr_segs: te_segs of it, closed ones too while tasks use them: the session
+ *	does not hang up on them
  */
 struct te_peer {
 	struct kref ref;
@@ -54,6 +57,7 @@ struct te_peer {
 	bool dead;
 	int error;
 	struct list_head conns;
+	atomic_t nr_segs;
 };
 
 struct te_peer *te_peer_create(const struct in6_addr *addr, u32 scope_id);

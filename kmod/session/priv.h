@@ -43,6 +43,8 @@ struct socket;
 #define TE_SESSION_SERVE_IDLE_MS	30000
 /* ... unless nothing is exported any more. */
 #define TE_SESSION_FADE_MS	500
+/* No open segment, but requests go on: how often to look. */
+#define TE_SESSION_POLL_MS	250
 /* For the last bytes to get through and the peer to hang up. */
 #define TE_SESSION_CLOSE_MS	1000
 /* Connections without a hello; one more and the oldest must go. */

@@ -660,13 +660,32 @@ static unsigned int session_idle_ms(const struct te_session *s)
 						     TE_SESSION_SERVE_IDLE_MS;
 }
 
+/* Does anybody here or there still need the session? */
+static bool session_in_use(struct te_session *s)
+{
+	bool conns;
+
+	if (s->nr_segs || !list_empty(&s->asks))
+		return true;
+	/* Closed segments whose requests go on. */
+	if (s->asking)
+		return atomic_read(&s->peer->nr_segs);
+	/* The peer's requests, unless nothing is left that they could reach. */
+	if (test_bit(TE_SESSION_FADE, &s->bits))
+		return false;
+	spin_lock(&s->peer->lock);
+	conns = !list_empty(&s->peer->conns);
+	spin_unlock(&s->peer->lock);
+	return conns;
+}
+
 static void session_tick_idle(struct te_session *s)
 {
 	bool orders;
 
 	if (s->state != TE_SESSION_ASKING && s->state != TE_SESSION_ANSWERING)
 		return;
-	if (s->nr_segs || !list_empty(&s->asks)) {
+	if (session_in_use(s)) {
 		s->idle = false;
 		return;
 	}
@@ -791,18 +810,23 @@ static void session_linger(struct te_session *s, bool *again)
 		session_die(s);
 }
 
-/* When the actor must look again if nothing happens, jiffies from now. */
+/* When the actor must look again if nothing happens, in jiffies from now. */
 static unsigned long session_next(const struct te_session *s)
 {
-	unsigned long next, idle;
+	unsigned long next, other;
 
 	if (s->state != TE_SESSION_ASKING && s->state != TE_SESSION_ANSWERING)
 		return time_after(s->deadline, jiffies) ?
 			       s->deadline - jiffies : 0;
 	next = s->quiet_since + msecs_to_jiffies(TE_SESSION_PING_MS);
-	idle = s->idle_since + msecs_to_jiffies(session_idle_ms(s));
-	if (s->idle && time_before(idle, next))
-		next = idle;
+	other = next;
+	if (s->idle)
+		other = s->idle_since + msecs_to_jiffies(session_idle_ms(s));
+	else if (!s->nr_segs)
+		/* Nobody tells us when a closed segment's last request is done. */
+		other = jiffies + msecs_to_jiffies(TE_SESSION_POLL_MS);
+	if (time_before(other, next))
+		next = other;
 	return time_after(next, jiffies) ? next - jiffies : 0;
 }
 

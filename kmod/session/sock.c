@@ -26,7 +26,7 @@
 #include "session/priv.h"
 
 /* Own frames are shorter than allowed: this is what a session has on its way. */
-#define TE_SOCK_TX_BYTES	16384
+#define TE_SOCK_TX_BYTES	(16384 - TE_SOCK_LAST_BYTES)
 /* A hello and, behind it, a BYE. */
 #define TE_SOCK_SMALL_BYTES	256
 /* Kept free for the last frame. */
