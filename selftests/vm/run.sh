@@ -60,6 +60,7 @@ case $kernel in um) backend=um ;; 6.12|6.1) backend=qemu ;; *) usage ;; esac
 case $net in none|loop|wire) nodes=(a) ;; pair) nodes=(a b) ;; *) usage ;; esac
 [[ $smp$mem$limit =~ ^[0-9]+$ ]] || usage
 [ -n "$shell" ] || [ $# -gt 0 ] || usage
+[ -z "$shell" ] || limit=''
 [ -z "$shell" ] || [ "$net" != pair ] || refuse "--shell takes one guest"
 # Paths travel on the kernel's command line.
 [[ $TE_ROOT != *[[:space:]\"]* ]] || refuse "no white space in $TE_ROOT, please"
@@ -73,7 +74,7 @@ elif [ -e "$TE_BUILD/$kernel/te.ko" ]; then
 	module=$TE_BUILD/$kernel/te.ko
 fi
 
-guests=() filters=() timer='' grace='' job='' terminal=''
+guests=() ended_because=() filters=() job='' terminal=''
 
 # Ends only what this run started. Every guest is a process group of its own
 # (UML is many processes), named by the pid of its first process.
@@ -85,7 +86,7 @@ cleanup()
 	for pid in "${guests[@]}"; do
 		kill -KILL -- "-$pid" 2>/dev/null || true
 	done
-	for pid in "${filters[@]}" $timer $grace; do
+	for pid in "${filters[@]}"; do
 		kill "$pid" 2>/dev/null || true
 	done
 	wait 2>/dev/null || true
@@ -150,35 +151,45 @@ start()
 	guests+=($!)
 }
 
-# Waits for all guests to end. At the time limit they are killed; so is the
-# second guest of a pair that goes on long after the first has gone: as long as
-# both work they end together, see guest/command.sh. Sets timed_out.
+# Ends the guests still running, because of WORDS.
+end_guests()
+{
+	local i
+	for i in "${!live[@]}"; do
+		kill -KILL -- "-${live[i]}" 2>/dev/null || true
+		ended_because[i]=$*
+	done
+	live=()
+}
+
+# Waits for all guests to end and ends them at the time limit. Both guests of a
+# pair end at about the same time, see guest/command.sh: one that goes on alone
+# is ended after a grace, a short one if the other has died.
+#
+# Looks 20 times a second, by builtins only. `wait -n` would be shorter, but bash
+# forgets a child that ends at the wrong moment, and then waits for ever.
 watch()
 {
-	local live=("${guests[@]}") ended pid
-	timed_out=''
-	if [ -z "$shell" ]; then
-		setpriv --pdeathsig KILL sleep "$limit" &
-		timer=$!
-	fi
+	local live=("${guests[@]}") tick i grace_end=''
+	mkfifo "$job/tick"
+	exec {tick}<>"$job/tick"
 	while [ ${#live[@]} -gt 0 ]; do
-		# bash has words to say about a guest that was killed
-		wait -n -p ended "${live[@]}" $timer $grace 2>/dev/null || true
-		if [ "$ended" = "$timer" ] || [ "$ended" = "$grace" ]; then
-			[ "$ended" != "$timer" ] || timed_out=1
-			for pid in "${live[@]}"; do
-				kill -KILL -- "-$pid" 2>/dev/null || true
-			done
-			break
+		if [ -n "$limit" ] && [ "$SECONDS" -ge "$limit" ]; then
+			end_guests "time limit of $limit s exceeded"
+		elif [ -n "$grace_end" ] && [ "$SECONDS" -ge "$grace_end" ]; then
+			end_guests "the other guest ended"
 		fi
-		for pid in "${!live[@]}"; do
-			[ "${live[pid]}" != "$ended" ] || unset "live[pid]"
+		for i in "${!live[@]}"; do
+			! kill -0 "${live[i]}" 2>/dev/null || continue
+			unset "live[i]"
+			grace_end=$((SECONDS + 5))
+			[ ! -e "$job/done.${nodes[i]}" ] ||
+				grace_end=$((SECONDS + 30))
 		done
-		if [ -z "$grace" ] && [ ${#live[@]} -gt 0 ]; then
-			sleep 30 &
-			grace=$!
-		fi
+		read -r -t 0.05 -u "$tick" || true
 	done
+	exec {tick}>&-
+	# bash has words to say about a guest that was killed
 	wait "${guests[@]}" "${filters[@]}" 2>/dev/null || true
 }
 
@@ -191,19 +202,20 @@ keep_log()
 	ls -t "$TE_BUILD/vm/log/"*.log | tail -n +21 | xargs -r rm -f
 }
 
-# what_went_wrong NODE: sets reason and excerpt (of $klog), or leaves reason
-# empty. The kernel's own words come first: they explain the rest.
+# what_went_wrong I: of guest I sets reason and excerpt (of $klog), or leaves
+# reason empty. The kernel's own words come first: they explain the rest; but
+# the stacks at a time limit are no complaint.
 what_went_wrong()
 {
 	local line report
-	reason='' excerpt=(tail -n 30 "$klog")
-	report=$(cat "$job/done.$1" 2>/dev/null) || report=''
-	if [ -n "$timed_out" ]; then
-		reason="time limit of $limit s exceeded"
-		excerpt=(tail -n 60 "$klog")
-	elif line=$(klog_complaint "$klog"); then
+	reason=${ended_because[$1]-} excerpt=(tail -n 60 "$klog")
+	[[ $reason != time* ]] || return 0
+	report=$(cat "$job/done.${nodes[$1]}" 2>/dev/null) || report=''
+	if line=$(klog_complaint "$klog"); then
 		reason="kernel log: ${line#*:}"
 		excerpt=(tail -n "+${line%%:*}" "$klog")
+	elif [ -n "$reason" ]; then
+		excerpt=(true)
 	elif [ -z "$report" ]; then
 		reason="the guest died"
 	elif [ "$report" != ok ]; then
@@ -215,24 +227,29 @@ what_went_wrong()
 # command that failed by itself, not of the one stopped for its sake.
 judge()
 {
-	local node status word own='' stopped='' failed=''
-	for node in "${nodes[@]}"; do
-		keep_log "$node"
-		what_went_wrong "$node"
+	local i status word own='' stopped='' failed=''
+	for i in "${!nodes[@]}"; do
+		keep_log "${nodes[i]}"
+		what_went_wrong "$i"
 		if [ -n "$reason" ]; then
 			{ "${excerpt[@]}" | head -n 60 | tr -d '\r'; } >&2
 			log "the whole log: $klog"
-			[ "$net" != pair ] || reason="node $node: $reason"
-			log "$reason"
-			failed=$FAIL
+			[ "$net" != pair ] || reason="node ${nodes[i]}: $reason"
+			# the last line on stderr names the cause
+			if [ "${ended_because[i]-}" = "the other guest ended" ]; then
+				log "$reason"
+			else
+				failed="${failed:+$failed; }$reason"
+			fi
 			continue
 		fi
-		read -r status word <"$job/status.$node"
+		read -r status word <"$job/status.${nodes[i]}"
 		[ "$status" != 0 ] || continue
 		[ -n "$word" ] || : "${own:=$status}"
 		: "${stopped:=$status}"
 	done
-	ret=${failed:-${own:-${stopped:-0}}}
+	[ -z "$failed" ] || refuse "$failed"
+	ret=${own:-${stopped:-0}}
 }
 
 boot_prepare
@@ -244,6 +261,7 @@ if [ -n "$shell" ] && [ -t 0 ]; then
 	size="rows ${size% *} cols ${size#* }"
 fi
 write_job "$size" "$@"
+SECONDS=0	# what was made above, once, does not count
 for node in "${nodes[@]}"; do
 	start "$node"
 done

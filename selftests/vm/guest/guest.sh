@@ -68,6 +68,7 @@ mounts()
 		mkdir -p "/lib/modules/$(uname -r)"
 		mount --bind "$te_modules" "/lib/modules/$(uname -r)"
 	fi
+	echo "te-$te_node" >/proc/sys/kernel/hostname
 	# everything but debug: te's own words belong in the log
 	echo 7 >/proc/sys/kernel/printk
 }
