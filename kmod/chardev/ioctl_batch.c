@@ -14,7 +14,7 @@ int te_ioctl_batch_alloc(struct te_cmd *cmd)
 	struct te_batch *batch;
 	int ret;
 
-	if (!alloc->nr_tasks || alloc->reserved || alloc->batch ||
+	if (!alloc->nr_tasks || alloc->reserved ||
 	    alloc->deadline_ms > TE_MAX_DEADLINE_MS ||
 	    alloc->entries > TE_ENTRIES_BATCH)
 		return -EINVAL;

@@ -12,8 +12,7 @@ static int check_register(const struct te_ioc_mr_register *reg, u64 *base)
 {
 	u64 end;
 
-	if (!reg->length || !reg->access || (reg->access & ~TE_ACCESS_ALL) ||
-	    reg->mr)
+	if (!reg->length || !reg->access || (reg->access & ~TE_ACCESS_ALL))
 		return -EINVAL;
 	if (!(reg->flags & TE_MR_DMABUF) &&
 	    (reg->dmabuf_fd || reg->dmabuf_offset))

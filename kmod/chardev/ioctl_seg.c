@@ -100,8 +100,7 @@ static int check_open(const struct te_ioc_segment_open *open,
 {
 	int ret;
 
-	if (open->segment || open->transport > TE_LOCAL ||
-	    open->timeout_ms > INT_MAX)
+	if (open->transport > TE_LOCAL || open->timeout_ms > INT_MAX)
 		return -EINVAL;
 	ret = check_addr(open, addr);
 	if (!ret)
@@ -197,8 +196,6 @@ int te_ioctl_segment_info(struct te_cmd *cmd)
 	struct te_seg *seg;
 	int ret = -ESTALE;
 
-	if (info->nr || info->transport)
-		return -EINVAL;
 	seg = te_ctx_get_seg(cmd->ctx, info->segment);
 	if (IS_ERR(seg))
 		return PTR_ERR(seg);

@@ -114,8 +114,8 @@ err_uncharge:
 
 void te_unpin(struct te_mr *mr)
 {
-	te_count(TE_NR_PINNED_PAGES, -(long)mr->nr_pages);
 	unpin_user_pages_dirty_lock(mr->pages, mr->nr_pages, mr_writable(mr));
 	kvfree(mr->pages);
 	uncharge(mr->space->mm, mr->nr_pages);
+	te_count(TE_NR_PINNED_PAGES, -(long)mr->nr_pages);
 }

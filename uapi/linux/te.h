@@ -12,7 +12,7 @@
  *     caller was built with. Shorter than the first version: -EINVAL. Longer
  *     than the kernel knows: fine when the surplus is zero, else -E2BIG.
  *   - Reserved words and undefined flag bits must be zero, else -EINVAL.
- *   - Outputs are written only on success.
+ *   - Outputs are written only on success; what they held before is ignored.
  *   - All but TE_IOC_INFO and TE_IOC_STATS belong to the process (the mm) that
  *     opened the file: a forked child or a receiver of the descriptor gets
  *     -EPERM. They need a descriptor open for reading and writing: -EACCES.
