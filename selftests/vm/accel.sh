@@ -8,7 +8,7 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 
 cache=$TE_BUILD/vm/accel-$(cat /proc/sys/kernel/random/boot_id)
-patience=20	# seconds; with a working KVM user space is there after one or two
+patience=8	# seconds; with a working KVM user space is there after one or two
 
 probe()
 {
