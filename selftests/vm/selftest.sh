@@ -218,12 +218,12 @@ killed "um: TERM leaves nothing behind" terminate 143 ''
 
 # The limit holds for grace periods that start later, hence the sleep.
 expect "6.12: RCU stall" 125 'kernel log: .*(stall|rcu)' --kernel 6.12 --smp 2 \
-	--module "$(build_faulty 6.12)" -- sh -c '
+	--time 180 --module "$(build_faulty 6.12)" -- sh -c '
 	echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
 	sleep 2
 	echo rcu >/sys/module/te/parameters/fault'
 expect "6.12: pair, exit status of the one that fails" 7 '' \
-	--kernel 6.12 --net pair --module "$TE_BUILD/vm/faulty-6.12/te.ko" \
+	--kernel 6.12 --net pair --time 180 --module "$TE_BUILD/vm/faulty-6.12/te.ko" \
 	--b "$server && exit 7" -- sh -c "sleep 3; $client && sleep 60"
 
 echo "1..$count"

@@ -9,7 +9,8 @@
 # in by an end is looked up as local, and only then comes the usual local
 # lookup. rxe works in the initial network namespace only, hence no namespaces.
 # An rdma_cm client must bind its source address. After an address or a link has
-# changed, routes and neighbours are gone: `wire.sh routes` brings them back.
+# changed, routes and neighbours are gone, and IPv6 addresses too:
+# `wire.sh routes` brings all of them back.
 
 set -eu
 . "$(dirname "$0")/common.sh"
@@ -23,10 +24,6 @@ ends()
 		link add va mtu $mtu type veth peer name vb mtu $mtu
 		link set va up
 		link set vb up
-		addr add $addr_a/32 dev va
-		addr add $addr_b/32 dev vb
-		addr add $addr6_a/128 dev va nodad
-		addr add $addr6_b/128 dev vb nodad
 	LINES
 	set_sysctl net/ipv4/conf/all/rp_filter 0
 	for end in va vb; do
@@ -71,6 +68,10 @@ routes()
 	read -r mac_a </sys/class/net/va/address
 	read -r mac_b </sys/class/net/vb/address
 	ip -batch - <<-LINES
+		addr replace $addr_a/32 dev va
+		addr replace $addr_b/32 dev vb
+		addr replace $addr6_a/128 dev va nodad
+		addr replace $addr6_b/128 dev vb nodad
 		route replace $addr_b dev va src $addr_a table $table_a
 		route replace $addr_a dev vb src $addr_b table $table_b
 		neigh replace $addr_b lladdr $mac_b dev va nud permanent
