@@ -28,6 +28,12 @@
 	EXPECT_EQ(want, seen) { TH_LOG("case: " __VA_ARGS__); } \
 } while (0)
 
+/*
+ * An ASSERT that may be the body of a loop: those of the harness look at what
+ * they found only behind the loop.
+ */
+#define MUST(ret) do { ASSERT_EQ(0, ret); } while (0)
+
 #define CLEAN() do { \
 	EXPECT_EQ(0, te_settle()); \
 	EXPECT_EQ(0, te_vm_pin_kib()); \

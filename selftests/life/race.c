@@ -115,7 +115,7 @@ TEST_F_TIMEOUT(race, one_batch_freed_by_two, SLOW)
 	ASSERT_EQ(0, open_shared(&s));
 	pthread_barrier_init(&s.turn, NULL, 3);
 	for (i = 0; i < 2; i++)
-		ASSERT_EQ(0, pthread_create(&t[i], NULL, free_batches, &s));
+		MUST(pthread_create(&t[i], NULL, free_batches, &s));
 	for (i = 0; i < 500; i++) {
 		ASSERT_EQ(0, raw_batch(s.r.fd, 3, TE_ENTRIES_NONE, &s.batch));
 		r = any(&s, i % 64 * 4096, 4096);
@@ -177,7 +177,7 @@ TEST_F_TIMEOUT(race, submit_against_close, SLOW)
 		s.stop = false;
 		ASSERT_EQ(0, open_shared(&s));
 		for (k = 0; k < 2; k++)
-			ASSERT_EQ(0, pthread_create(&t[k], NULL, work, &s));
+			MUST(pthread_create(&t[k], NULL, work, &s));
 		usleep(1000 * (i % 10));
 		/* The number stays free: nobody opens anything meanwhile. */
 		close(s.r.fd);
@@ -203,7 +203,7 @@ TEST_F_TIMEOUT(race, submit_against_unregister, SLOW)
 
 	ASSERT_EQ(0, open_shared(&s));
 	for (k = 0; k < 2; k++)
-		ASSERT_EQ(0, pthread_create(&t[k], NULL, work, &s));
+		MUST(pthread_create(&t[k], NULL, work, &s));
 	for (i = 0; i < 200; i++) {
 		ret = raw_unmr(s.r.fd, s.mr, i & 1 ? TE_FORCE : 0);
 		judge(&s, "unregister", ret, i & 1 ? MAY(0) : MAY(0, -EBUSY));
@@ -240,7 +240,7 @@ TEST_F_TIMEOUT(race, submit_against_segment_close, SLOW)
 
 	ASSERT_EQ(0, open_shared(&s));
 	for (k = 0; k < 2; k++)
-		ASSERT_EQ(0, pthread_create(&t[k], NULL, work, &s));
+		MUST(pthread_create(&t[k], NULL, work, &s));
 	for (i = 0; i < 200; i++) {
 		/* The others need a CPU too, where there is only one. */
 		if (i % 4 == 0)

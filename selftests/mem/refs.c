@@ -170,7 +170,7 @@ TEST_F_TIMEOUT(refs, threads_on_one_range, SLOW)
 
 	pthread_barrier_init(&start, NULL, 3);
 	for (i = 0; i < 3; i++)
-		ASSERT_EQ(0, pthread_create(&t[i], NULL, race, &each[i]));
+		MUST(pthread_create(&t[i], NULL, race, &each[i]));
 	for (i = 0; i < 3; i++) {
 		pthread_join(t[i], NULL);
 		EXPECT_EQ(0, each[i].errors);

@@ -13,7 +13,7 @@
 FIXTURE(death)
 {
 	struct server dies, lives;
-	struct te *te;
+	struct te *te, *other;
 	struct area local;
 	uint32_t mr, seg_dies, seg_lives, batch;
 };
@@ -32,14 +32,17 @@ FIXTURE_SETUP(death)
 	ASSERT_EQ(0, server_start(&self->dies, LEN, 0));
 	ASSERT_EQ(0, server_start(&self->lives, LEN, 0));
 	ASSERT_EQ(0, te_open(&self->te, NULL));
+	ASSERT_EQ(0, te_open(&self->other, NULL));
 	/* The first LEN for the one that dies, the rest for the other. */
 	ASSERT_EQ(0, area_alloc(&self->local, LEN + MIB));
 	area_fill(&self->local, 3);
-	ASSERT_EQ(0, te_mr_register(self->te, self->local.p, LEN + MIB,
+	ASSERT_EQ(0, te_mr_register(self->te, self->local.p, LEN,
+				    TE_LOCAL_ALL, NULL, &self->mr));
+	ASSERT_EQ(0, te_mr_register(self->other, self->local.p + LEN, MIB,
 				    TE_LOCAL_ALL, NULL, &self->mr));
 	ASSERT_EQ(0, te_open_segment(self->te, self->dies.name,
 				     &self->seg_dies));
-	ASSERT_EQ(0, te_open_segment(self->te, self->lives.name,
+	ASSERT_EQ(0, te_open_segment(self->other, self->lives.name,
 				     &self->seg_lives));
 }
 
@@ -47,6 +50,8 @@ FIXTURE_TEARDOWN(death)
 {
 	if (self->te)
 		te_close(self->te);
+	if (self->other)
+		te_close(self->other);
 	server_kill(&self->dies);
 	server_kill(&self->lives);
 	area_free(&self->local);
@@ -147,8 +152,8 @@ TEST_F_TIMEOUT(death, in_mid_transfer, SLOW)
 	ASSERT_EQ(0, start(self->te, variant->op, self->seg_dies,
 			   self->local.p, self->dies.mem.p, &self->batch));
 	for (round = 0; round < 10; round++)
-		ASSERT_EQ(0, exercise(self->te, self->seg_lives, beside,
-				      self->lives.mem.p, round));
+		MUST(exercise(self->other, self->seg_lives, beside,
+			      self->lives.mem.p, round));
 	/* Nothing has failed as long as the target lives. */
 	ASSERT_EQ(-ETIME, te_wait(self->te, self->batch, 0));
 	ASSERT_EQ(0, te_batch_status(self->te, self->batch, &st));
@@ -159,7 +164,7 @@ TEST_F_TIMEOUT(death, in_mid_transfer, SLOW)
 	ASSERT_EQ(128 + SIGKILL, proc_kill(&self->dies.proc));
 	while ((ret = te_wait(self->te, self->batch, 0)) == -ETIME) {
 		ASSERT_GT(30000, te_now_ms() - from);
-		ASSERT_EQ(0, exercise(self->te, self->seg_lives, beside,
+		ASSERT_EQ(0, exercise(self->other, self->seg_lives, beside,
 				      self->lives.mem.p, round++));
 		during++;
 	}
@@ -173,8 +178,8 @@ TEST_F_TIMEOUT(death, in_mid_transfer, SLOW)
 	area_fill(&self->dies.mem, 40);
 	pattern_fill(self->local.p, LEN, 41);
 	for (round = 100; round < 110; round++)
-		ASSERT_EQ(0, exercise(self->te, self->seg_lives, beside,
-				      self->lives.mem.p, round));
+		MUST(exercise(self->other, self->seg_lives, beside,
+			      self->lives.mem.p, round));
 	te_sleep_ms(300);
 	EXPECT_EQ(0, area_check(&self->dies.mem, "memory of the dead target"));
 	EXPECT_EQ(-1, pattern_check(self->local.p, LEN, 41));

@@ -168,7 +168,11 @@ TEST_F_TIMEOUT(gone, close, SLOW)
 		ret = run_one(self->te, self->r);
 	} while (ret != -ESTALE && te_now_ms() < end);
 	EXPECT_EQ(-ESTALE, ret);
-	EXPECT_EQ(-ENOENT, te_open_segment(self->te, self->srv.name, &seg));
+	/* Nobody listens any more, or a session was still there to ask. */
+	ret = te_open_segment(self->te, self->srv.name, &seg);
+	EXPECT_TRUE(ret == -ENOENT || ret == -ECONNREFUSED) {
+		TH_LOG("%d", ret);
+	}
 }
 
 TEST_F_TIMEOUT(gone, munmap, SLOW)

@@ -181,7 +181,7 @@ TEST_F_TIMEOUT(wake, waits, SLOW)
 
 	/* 16 GB: not done by the time we look. */
 	for (i = 0; i < 1000; i++)
-		ASSERT_EQ(0, submit(&self->p, self->batch, BIG));
+		MUST(submit(&self->p, self->batch, BIG));
 	EXPECT_EQ(-ETIME, te_wait(self->p.ini, self->batch, 0));
 	from = te_now_ms();
 	EXPECT_EQ(-ETIME, te_wait(self->p.ini, self->batch, 150));
@@ -231,7 +231,7 @@ TEST_F_TIMEOUT(wake, signals, SLOW)
 
 	ASSERT_EQ(0, sigaction(SIGUSR1, &sa, NULL));
 	for (i = 0; i < 1000; i++)
-		ASSERT_EQ(0, submit(&self->p, self->batch, BIG));
+		MUST(submit(&self->p, self->batch, BIG));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	/* Again and again: one before the wait has begun is lost. */
@@ -272,7 +272,7 @@ TEST_F_TIMEOUT(wake, many_waiters, SLOW)
 	uint32_t i;
 
 	for (i = 0; i < 1000; i++)
-		ASSERT_EQ(0, submit(&self->p, self->batch, BIG));
+		MUST(submit(&self->p, self->batch, BIG));
 	for (i = 0; i < 6; i++) {
 		w[i] = (struct waiter) { &self->p, self->batch, 1 };
 		ASSERT_EQ(0, pthread_create(&t[i], NULL, wait_batch, &w[i]));

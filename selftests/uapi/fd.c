@@ -98,7 +98,7 @@ TEST_F(fd, many)
 	size_t i;
 
 	for (i = 0; i < ROWS(r); i++)
-		ASSERT_EQ(0, raw_open(&r[i], 16, 16));
+		MUST(raw_open(&r[i], 16, 16));
 	for (i = 0; i < ROWS(r); i++)
 		raw_close(&r[i]);
 }

@@ -362,9 +362,8 @@ TEST_F(fields, segment_info)
 	uint32_t id, i;
 
 	for (i = 3; i-- > 0;)
-		ASSERT_EQ(0, raw_mr(self->w.target.fd,
-				    self->w.mem + i * 8192, 1000 + i,
-				    TE_REMOTE_READ << (i & 1), &id));
+		MUST(raw_mr(self->w.target.fd, self->w.mem + i * 8192,
+			    1000 + i, TE_REMOTE_READ << (i & 1), &id));
 	/* One that was opened after that knows all of them at once. */
 	ASSERT_EQ(0, raw_segment(self->w.ctx.fd, self->w.name, &a.segment));
 	memset(buf, 0xee, sizeof(buf));

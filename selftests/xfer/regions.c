@@ -251,9 +251,8 @@ TEST_F_TIMEOUT(regions, thousand, SLOW)
 	ASSERT_EQ(0, te_mr_register(self->p.ini, self->p.local.p, AREA,
 				    TE_LOCAL_ALL, NULL, &mr));
 	for (i = 0; i < NR; i++)
-		ASSERT_EQ(0, te_mr_register(self->p.tgt,
-					    self->p.remote.p + i * EACH, EACH,
-					    TE_REMOTE_ALL, NULL, &mr));
+		MUST(te_mr_register(self->p.tgt, self->p.remote.p + i * EACH,
+				    EACH, TE_REMOTE_ALL, NULL, &mr));
 	ASSERT_EQ(0, te_segment_export(self->p.tgt, name, NULL));
 	ASSERT_EQ(0, te_open_segment(self->p.ini, name, &self->p.seg));
 	ASSERT_EQ(NR, te_segment_info(self->p.ini, self->p.seg, buf, NR));

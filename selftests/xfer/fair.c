@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A context with very much work in flight delays another one's small request by
+ * no more than what is on the wire already. Measured in bytes of the big one,
+ * not in time: a slow machine is as fair as a fast one.
+ */
+#include "lib/test.h"
+#include "lib/pair.h"
+
+#define LEN	(16 * MIB)
+#define NR	1000
+
+/*
+ * Two QPs of 256 work requests, slices of 64 KiB and a tail each, twice over
+ * because the small request may come to the endpoint while its room is used up.
+ */
+#define POSTED	(2 * 2 * 256 * 80 * KIB)
+
+FIXTURE(fair)
+{
+	struct pair big, small;
+	struct te_request r[NR];
+	uint32_t batch;
+};
+
+FIXTURE_SETUP(fair)
+{
+	struct pair_opts o = {
+		.local = LEN, .remote = LEN, .margin = ~0UL,
+	};
+	struct te_batch_opts bo = {
+		.sz = sizeof(bo),
+		.deadline_ms = TE_MAX_DEADLINE_MS,
+	};
+	size_t i;
+
+	ASSERT_EQ(0, te_settle());
+	ASSERT_EQ(0, pair_open(&self->big, &o));
+	ASSERT_EQ(0, pair_open(&self->small, NULL));
+	/* Connects, so that the clock starts with everything in place. */
+	ASSERT_EQ(0, pair_xfer(&self->small, TE_WRITE, 8 * KIB, 8 * KIB, 4096));
+	for (i = 0; i < NR; i++)
+		self->r[i] = pair_req(&self->big, i & 1, 0, 0, LEN);
+	ASSERT_EQ(0, te_batch_alloc(self->big.ini, NR, &bo, &self->batch));
+	ASSERT_EQ(0, te_submit(self->big.ini, self->batch, self->r, NR));
+}
+
+FIXTURE_TEARDOWN(fair)
+{
+	pair_close(&self->big);
+	pair_close(&self->small);
+	CLEAN();
+}
+
+TEST_F_TIMEOUT(fair, small_beside_big, SLOW)
+{
+	struct te_status before, after;
+	uint64_t worst = 0, moved;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, te_batch_status(self->big.ini, self->batch,
+					     &before));
+		ASSERT_EQ(0, pair_xfer(&self->small, i & 1, 8 * KIB + i,
+				       9 * KIB, 4096));
+		ASSERT_EQ(0, te_batch_status(self->big.ini, self->batch,
+					     &after));
+		ASSERT_EQ(TE_PENDING, after.state);
+		moved = after.bytes - before.bytes;
+		if (moved > worst)
+			worst = moved;
+	}
+	TH_LOG("at most %llu MiB of the big one went first",
+	       (unsigned long long)(worst >> 20));
+	EXPECT_GE(POSTED, worst);
+}
+
+TEST_HARNESS_MAIN
