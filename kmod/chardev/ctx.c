@@ -50,11 +50,8 @@ static void ctx_drop_batches(struct te_ctx *ctx)
 	struct te_batch *batch;
 	unsigned long id;
 
-	xa_for_each(&ctx->batches, id, batch) {
-		te_batch_cancel(batch);
-		te_batch_disarm(batch);
-		te_batch_put(batch);
-	}
+	xa_for_each(&ctx->batches, id, batch)
+		te_batch_abandon(batch);
 	xa_destroy(&ctx->batches);
 }
 

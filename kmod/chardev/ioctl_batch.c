@@ -32,14 +32,17 @@ int te_ioctl_batch_alloc(struct te_cmd *cmd)
 		return PTR_ERR(batch);
 	alloc->batch = batch->id;
 
+	/* Nobody can use it before the lock is dropped. */
 	mutex_lock(&ctx->lock);
-	ret = te_cmd_respond(cmd);
-	if (!ret)
-		ret = xa_insert(&ctx->batches, batch->id, batch,
-				GFP_KERNEL_ACCOUNT);
+	ret = xa_insert(&ctx->batches, batch->id, batch, GFP_KERNEL_ACCOUNT);
+	if (!ret) {
+		ret = te_cmd_respond(cmd);
+		if (ret)
+			xa_erase(&ctx->batches, batch->id);
+	}
 	mutex_unlock(&ctx->lock);
 	if (ret)
-		te_batch_put(batch);
+		te_batch_free(batch);
 	return ret;
 }
 
@@ -137,7 +140,6 @@ int te_ioctl_batch_free(struct te_cmd *cmd)
 	mutex_unlock(&ctx->lock);
 	if (ret)
 		return ret;
-	te_batch_disarm(batch);
-	te_batch_put(batch);
+	te_batch_free(batch);
 	return 0;
 }

@@ -98,6 +98,7 @@ static int prepare_all(struct te_submit *s, u64 uaddr, u32 nr)
 		}
 		leave_seg(s);
 		mutex_unlock(&s->ctx->space->lock);
+		cond_resched();
 	}
 	if (ret)
 		while (done--)

@@ -15,6 +15,7 @@
 
 #include <linux/eventfd.h>
 #include <linux/mm.h>
+#include <linux/pagemap.h>
 
 /* vm_flags became read-only with helpers in 6.3. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
@@ -25,14 +26,34 @@ static inline void vm_flags_mod(struct vm_area_struct *vma,
 }
 #endif
 
-/* pin_user_pages() lost its vmas argument in 6.5. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
-#define te_pin_user_pages(start, nr, gup_flags, pages) \
-	pin_user_pages(start, nr, gup_flags, pages, NULL)
+/*
+ * Pin pages for reading, for long. Return: as pin_user_pages_fast().
+ *
+ * Since 6.2 this breaks copy-on-write first, so that the pinned page stays the
+ * one the process sees (gup_must_unshare()). Before, one could be given a page
+ * that a later write replaces, such as the zero page: there, ask for writing by
+ * force, as ib_umem does. Force ignores protection, so look first whether the
+ * pages can be read at all. A shared mapping that is read-only refuses force,
+ * and does not need it.
+ */
+static inline int te_pin_for_reading(unsigned long start, unsigned long nr,
+				     struct page **pages)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	return pin_user_pages_fast(start, nr, FOLL_LONGTERM, pages);
 #else
-#define te_pin_user_pages(start, nr, gup_flags, pages) \
-	pin_user_pages(start, nr, gup_flags, pages)
+	int ret;
+
+	if (fault_in_readable((void __user *)start, nr << PAGE_SHIFT))
+		return -EFAULT;
+	ret = pin_user_pages_fast(start, nr,
+				  FOLL_LONGTERM | FOLL_WRITE | FOLL_FORCE,
+				  pages);
+	if (ret == -EFAULT)
+		ret = pin_user_pages_fast(start, 1, FOLL_LONGTERM, pages);
+	return ret;
 #endif
+}
 
 /* eventfd_signal() lost its count in 6.8. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)

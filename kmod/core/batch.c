@@ -88,22 +88,36 @@ static void batch_deadline(struct work_struct *work)
 					      struct te_batch, deadline);
 	struct te_deadline_walk walk = { .now = jiffies };
 
+	bool theirs = false, again = false;
+
 	if (batch_walk(batch, task_check_deadline, &walk))
 		te_xport_scan();
-	if (!walk.more || !queue_delayed_work(te_core_wq, &batch->deadline,
-					      walk.next - walk.now))
+
+	/* A submit may have armed it for later than what is next. */
+	spin_lock(&batch->lock);
+	if (walk.more) {
+		theirs = cancel_delayed_work(&batch->deadline);
+		again = queue_delayed_work(te_core_wq, &batch->deadline,
+					   walk.next - walk.now);
+	}
+	spin_unlock(&batch->lock);
+	if (theirs)
+		te_batch_put(batch);
+	if (!again)
 		te_batch_put(batch);
 }
 
 /* Not moved when armed already: an earlier deadline stands first. */
-static void batch_arm(struct te_batch *batch, unsigned long wait)
+static void batch_arm_locked(struct te_batch *batch, unsigned long wait)
 {
+	lockdep_assert_held(&batch->lock);
 	te_batch_get(batch);
+	/* The caller has a reference: this put is not the last. */
 	if (!queue_delayed_work(te_core_wq, &batch->deadline, wait))
 		te_batch_put(batch);
 }
 
-void te_batch_disarm(struct te_batch *batch)
+static void batch_disarm(struct te_batch *batch)
 {
 	if (cancel_delayed_work_sync(&batch->deadline))
 		te_batch_put(batch);
@@ -141,7 +155,6 @@ static void batch_release(struct kref *ref)
 {
 	struct te_batch *batch = container_of(ref, struct te_batch, ref);
 
-	te_slots_free(batch->ring, batch->id, batch->capacity + 1);
 	te_ring_put(batch->ring);
 	te_count(TE_NR_BATCHES, -1);
 	kvfree(batch);
@@ -189,7 +202,6 @@ static void task_init_live(struct te_batch *batch, struct te_task *task,
 	task->deadline = deadline;
 	task->queued = true;
 	te_slot_write(task->slot, TE_PENDING, 0, 0);
-	kref_get(&batch->ref);
 }
 
 int te_batch_admit(struct te_batch *batch, u32 nr)
@@ -200,6 +212,10 @@ int te_batch_admit(struct te_batch *batch, u32 nr)
 	u32 i;
 	int ret;
 
+	/* Nobody looks at tasks from @used on. */
+	for (i = first; i < first + nr; i++)
+		task_init_live(batch, &batch->tasks[i], deadline);
+
 	spin_lock(&batch->lock);
 	ret = batch->end_state ? -ECANCELED :
 	      te_ring_reserve(batch->ring, batch_entries_for(batch, nr));
@@ -207,14 +223,13 @@ int te_batch_admit(struct te_batch *batch, u32 nr)
 		spin_unlock(&batch->lock);
 		return ret;
 	}
-	for (i = first; i < first + nr; i++)
-		task_init_live(batch, &batch->tasks[i], deadline);
+	refcount_add(nr, &batch->ref.refcount);
 	batch->used += nr;
 	batch->live += nr;
 	batch_show_locked(batch);
+	batch_arm_locked(batch, wait);
 	spin_unlock(&batch->lock);
 	te_count(TE_NR_TASKS, nr);
-	batch_arm(batch, wait);
 	return 0;
 }
 
@@ -245,19 +260,18 @@ static u8 state_badness(u8 state)
 	return badness[state];
 }
 
-void te_batch_count_locked(struct te_batch *batch, struct te_task *task,
-			   u32 state, int error)
+void te_batch_count_locked(struct te_batch *batch, struct te_task *task)
 {
 	lockdep_assert_held(&batch->lock);
 	batch->bytes += task->done;
 	if (!batch->error)
-		batch->error = error;
-	if (state_badness(state) > state_badness(batch->worst))
-		batch->worst = state;
-	batch->live--;
-	batch_show_locked(batch);
-	if (!batch->live && batch->entries == TE_ENTRIES_BATCH)
+		batch->error = task->error;
+	if (state_badness(task->state) > state_badness(batch->worst))
+		batch->worst = task->state;
+	if (batch->live == 1 && batch->entries == TE_ENTRIES_BATCH)
 		batch_push_entry(batch);
+	WRITE_ONCE(batch->live, batch->live - 1);
+	batch_show_locked(batch);
 }
 
 void te_batch_wake(struct te_batch *batch)
@@ -269,6 +283,23 @@ void te_batch_wake(struct te_batch *batch)
 bool te_batch_idle(struct te_batch *batch)
 {
 	return !READ_ONCE(batch->live);
+}
+
+void te_batch_free(struct te_batch *batch)
+{
+	batch_disarm(batch);
+	/* Whoever ended the last task has left the slots when we get the lock. */
+	spin_lock(&batch->lock);
+	spin_unlock(&batch->lock);
+	te_slots_free(batch->ring, batch->id, batch->capacity + 1);
+	te_batch_put(batch);
+}
+
+void te_batch_abandon(struct te_batch *batch)
+{
+	te_batch_cancel(batch);
+	batch_disarm(batch);
+	te_batch_put(batch);
 }
 
 void te_batch_cancel(struct te_batch *batch)

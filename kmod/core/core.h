@@ -60,7 +60,8 @@
  * @redo: slices to send again
  * @inflight: slices with a transport
  * @queued: a mover has it on a list
- * @ended: terminal
+ * @ended: it is over, in @state
+ * @state: terminal state
  * @end_state: not 0: TE_CANCELED or TE_TIMEOUT as soon as it is quiet
  * @error: first failure, -errno
  */
@@ -92,6 +93,7 @@ struct te_task {
 	u32 inflight;
 	bool queued;
 	bool ended;
+	u8 state;
 	u8 end_state;
 	int error;
 };
@@ -108,7 +110,7 @@ struct te_task {
  * @deadline: ends tasks whose time is up
  * @lock: protects all below and the changing part of the tasks
  * @used: tasks submitted
- * @live: tasks that have not ended
+ * @live: tasks whose end has not been shown
  * @end_state: not 0: cancelled as a whole
  * @worst: worst terminal state so far
  * @error: first failure so far, -errno
@@ -194,10 +196,13 @@ void te_batch_put(struct te_batch *batch);
 int te_batch_admit(struct te_batch *batch, u32 nr);
 
 /*
- * It gets no more submits and needs no deadline: it is idle, or cancelled. May
- * sleep.
+ * The context lets go of its batch: both drop the table's reference, may sleep,
+ * and come after the last submit. te_batch_free() is for an idle one: its slots
+ * are free when it returns. te_batch_abandon() cancels what is in flight; the
+ * slots stay taken, as the ring goes too.
  */
-void te_batch_disarm(struct te_batch *batch);
+void te_batch_free(struct te_batch *batch);
+void te_batch_abandon(struct te_batch *batch);
 
 /* True when nothing of it is in flight. */
 bool te_batch_idle(struct te_batch *batch);
@@ -233,11 +238,12 @@ bool te_task_doomed(struct te_task *task);
  * te_slice_cut() - next slice of a task for a dev
  * @task: queued with the calling mover
  * @dev: whose keys to use
+ * @more: false: nothing is left to cut now, the mover unqueues the task
  *
- * Return: the slice, counted as in flight; NULL when there is none now: the
- * mover then unqueues the task.
+ * Return: the slice, counted as in flight, or NULL.
  */
-struct te_slice *te_slice_cut(struct te_task *task, struct te_dev *dev);
+struct te_slice *te_slice_cut(struct te_task *task, struct te_dev *dev,
+			      bool *more);
 /* It was moved: free it. */
 void te_slice_complete(struct te_slice *slice);
 /* It failed with @slice->error: the task fails; free it. */

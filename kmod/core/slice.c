@@ -153,7 +153,8 @@ static int slice_take_locked(struct te_slice *slice, struct te_task *task,
 	return 0;
 }
 
-struct te_slice *te_slice_cut(struct te_task *task, struct te_dev *dev)
+struct te_slice *te_slice_cut(struct te_task *task, struct te_dev *dev,
+			      bool *more)
 {
 	struct te_slice *slice = slice_alloc();
 	struct te_slice *spent = NULL;
@@ -167,6 +168,8 @@ struct te_slice *te_slice_cut(struct te_task *task, struct te_dev *dev)
 		else if (ret != -ENODATA)
 			te_task_set_error_locked(task, ret);
 	}
+	*more = !ret && (task->cursor < task->length ||
+			 !list_empty(&task->redo));
 	spin_unlock(&task->batch->lock);
 
 	if (spent)
@@ -200,6 +203,10 @@ void te_slice_fail(struct te_slice *slice)
 
 	spin_lock(&task->batch->lock);
 	task->inflight--;
+	/* The peer's NIC cannot tell us, the session can. */
+	if (READ_ONCE(task_rmr_at(task, slice->raddr)->gone) ||
+	    te_seg_gone(task->seg))
+		slice->error = -ESTALE;
 	te_task_set_error_locked(task, slice->error);
 	ended = te_task_settle_locked(task);
 	spin_unlock(&task->batch->lock);

@@ -213,35 +213,34 @@ bool te_task_doomed(struct te_task *task)
 }
 
 /* The state a quiet task ends in; 0: it does not end yet. */
-static u32 task_verdict_locked(struct te_task *task, int *error)
+static u8 task_verdict_locked(struct te_task *task)
 {
 	u8 end_state = task->end_state ?: task->batch->end_state;
 
-	*error = 0;
-	if (task->done == task->length)
+	if (task->done == task->length) {
+		task->error = 0;
 		return TE_COMPLETED;
-	if (task->error) {
-		*error = task->error;
-		return TE_FAILED;
 	}
+	if (task->error)
+		return TE_FAILED;
 	if (end_state) {
-		*error = end_state == TE_TIMEOUT ? -ETIMEDOUT : -ECANCELED;
+		task->error = end_state == TE_TIMEOUT ? -ETIMEDOUT : -ECANCELED;
 		return end_state;
 	}
 	if (te_seg_gone(task->seg)) {
-		*error = READ_ONCE(task->seg->error) ?: -ESTALE;
+		task->error = READ_ONCE(task->seg->error) ?: -ESTALE;
 		return TE_FAILED;
 	}
 	return 0;
 }
 
-static void task_push_entry(struct te_task *task, u32 state, int error)
+static void task_push_entry(struct te_task *task)
 {
 	struct te_completion cqe = {
 		.user_data = task->user_data,
 		.batch = task->batch->id,
-		.state = state,
-		.error = error,
+		.state = task->state,
+		.error = task->error,
 		.task = task - task->batch->tasks,
 		.bytes = task->done,
 	};
@@ -251,25 +250,19 @@ static void task_push_entry(struct te_task *task, u32 state, int error)
 
 bool te_task_settle_locked(struct te_task *task)
 {
-	struct te_batch *batch = task->batch;
-	u32 state;
-	int error;
-
-	lockdep_assert_held(&batch->lock);
+	lockdep_assert_held(&task->batch->lock);
 	if (task->queued || task->inflight || task->ended)
 		return false;
-	state = task_verdict_locked(task, &error);
-	if (!state)
-		return false;
-
-	task->ended = true;
-	te_slot_write(task->slot, state, error, task->done);
-	te_batch_count_locked(batch, task, state, error);
-	if (batch->entries == TE_ENTRIES_TASK)
-		task_push_entry(task, state, error);
-	return true;
+	task->state = task_verdict_locked(task);
+	task->ended = task->state;
+	return task->ended;
 }
 
+/*
+ * First let go of regions and segment, then show the end: who sees it may
+ * unregister at once. Entries come before the batch's own end for the same
+ * reason.
+ */
 void te_task_gone(struct te_task *task)
 {
 	struct te_batch *batch = task->batch;
@@ -277,8 +270,16 @@ void te_task_gone(struct te_task *task)
 
 	list_for_each_entry_safe(slice, next, &task->redo, link)
 		te_slice_free(slice);
-	te_count(TE_NR_TASKS, -1);
 	te_task_release(task);
+	te_count(TE_NR_TASKS, -1);
+
+	spin_lock(&batch->lock);
+	if (batch->entries == TE_ENTRIES_TASK)
+		task_push_entry(task);
+	te_slot_write(task->slot, task->state, task->error, task->done);
+	te_batch_count_locked(batch, task);
+	spin_unlock(&batch->lock);
+
 	if (te_batch_idle(batch))
 		te_batch_wake(batch);
 	te_batch_put(batch);
@@ -302,7 +303,7 @@ void te_task_fail(struct te_task *task, int error)
 
 	spin_lock(&task->batch->lock);
 	task->queued = false;
-	te_task_set_error_locked(task, error);
+	te_task_set_error_locked(task, error ?: -EIO);
 	ended = te_task_settle_locked(task);
 	spin_unlock(&task->batch->lock);
 	if (ended)

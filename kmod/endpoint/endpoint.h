@@ -70,12 +70,14 @@ struct te_ep_key {
  * @state: te_ep_state
  * @error: with FAILED: -errno why
  * @was_ready: it carried data, or could have
+ * @event_error: -errno, set from interrupts: the mover retires it
  * @link: the mover's: all its endpoints
  * @active_link: the mover's: endpoints with tasks in @runq
  * @runq: the mover's: tasks to cut from
  * @inflight: the mover's: slices posted
- * @stuck_since: the mover's: jiffies since when a posted slice's task must end,
- *	0: none does
+ * @stuck: the mover's: oldest posted slice whose task must end, or NULL; only
+ *	compared, never followed
+ * @stuck_since: the mover's: jiffies since when it is @stuck
  */
 struct te_ep {
 	struct kref ref;
@@ -96,11 +98,13 @@ struct te_ep {
 	enum te_ep_state state;
 	int error;
 	bool was_ready;
+	int event_error;
 
 	struct list_head link;
 	struct list_head active_link;
 	struct list_head runq;
 	u32 inflight;
+	const struct te_slice *stuck;
 	unsigned long stuck_since;
 };
 
@@ -127,6 +131,8 @@ void te_ep_put(struct te_ep *ep);
 bool te_ep_set_state(struct te_ep *ep, enum te_ep_state to);
 /* The same to FAILED, with the reason. */
 bool te_ep_fail(struct te_ep *ep, int error);
+/* Its QP had a fatal event: the mover retires it. Any context. */
+void te_ep_event(struct te_ep *ep, int error);
 
 static inline enum te_ep_state te_ep_state(const struct te_ep *ep)
 {
@@ -177,12 +183,15 @@ struct te_ep *te_ep_store_lookup(struct te_ep_store *store, u64 peer_id,
  * @store: the store
  * @ep: not in it
  *
- * When the store is full a victim is marked evicted and its mover kicked.
+ * It is busy from the start. When the store is full a victim is marked evicted
+ * and its mover made to look.
  *
  * Return: 0, -ENOMEM, -EBUSY full and every entry has work.
  */
 int te_ep_store_insert(struct te_ep_store *store, struct te_ep *ep);
 void te_ep_store_remove(struct te_ep_store *store, struct te_ep *ep);
+/* Would te_ep_store_insert() find room or a victim now? */
+bool te_ep_store_has_room(struct te_ep_store *store);
 /*
  * Mark that the mover has work on it, or none. Return: false when it has been
  * evicted meanwhile: no work may start on it.

@@ -87,3 +87,9 @@ bool te_ep_fail(struct te_ep *ep, int error)
 {
 	return ep_move(ep, TE_EP_FAILED, error);
 }
+
+void te_ep_event(struct te_ep *ep, int error)
+{
+	WRITE_ONCE(ep->event_error, error);
+	ep->mover->look(ep->mover);
+}

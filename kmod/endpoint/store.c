@@ -71,11 +71,22 @@ int te_ep_store_insert(struct te_ep_store *store, struct te_ep *ep)
 	if (ret)
 		goto out_unlock;
 	ep->stored = true;
+	ep->busy = true;
 	list_add(&ep->store_link, &store->list);
 	store->nr++;
 out_unlock:
 	spin_unlock(&store->lock);
 	return ret;
+}
+
+bool te_ep_store_has_room(struct te_ep_store *store)
+{
+	bool room;
+
+	spin_lock(&store->lock);
+	room = store->nr < store->capacity || store->policy->victim(store);
+	spin_unlock(&store->lock);
+	return room;
 }
 
 void te_ep_store_remove(struct te_ep_store *store, struct te_ep *ep)

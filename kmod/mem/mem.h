@@ -40,6 +40,8 @@ struct te_peer;
  * that goes both unmake maps. Taken before te_space.lock; held while mapping.
  */
 extern struct mutex te_maps_mutex;
+/* All regions of the node, te_mr.link; protected by it. */
+extern struct list_head te_mrs;
 
 /* Devs of one node: their ids are indices below this. */
 #define TE_MAX_DEVS		32
@@ -84,6 +86,7 @@ struct te_mr_map {
  * @nr_regs: how often it was registered, protected by te_space.reg_lock
  * @nr_pages: pages pinned
  * @pages: @nr_pages entries, ascending address
+ * @link: on te_mrs
  * @maps: te_mr_map by dev id; changed under te_maps_mutex only; readers hold a
  *	task's reference and run on the dev's own mover, or hold te_space.lock
  * @space: holds a reference
@@ -104,6 +107,7 @@ struct te_mr {
 	u32 nr_regs;
 	unsigned long nr_pages;
 	struct page **pages;
+	struct list_head link;
 	struct xarray maps;
 	struct te_space *space;
 	struct work_struct free_work;
@@ -246,7 +250,8 @@ int te_space_mr_keys(struct te_space *space, u32 mr_id, u32 dev_id, u32 first,
  * @len: bytes, not 0
  * @base: address that peers use, equal to @addr modulo PAGE_SIZE, does not wrap
  * @access: TE_* access bits
- * @map: makes the maps while nobody sees the region yet
+ * @map: puts the region on te_mrs and makes its maps, while nobody can find it
+ *	yet; 0 or -errno
  * @id: of the region
  *
  * Context: may sleep, killable.
@@ -254,7 +259,7 @@ int te_space_mr_keys(struct te_space *space, u32 mr_id, u32 dev_id, u32 first,
  * -ENOMEM, -EOPNOTSUPP, -EINTR.
  */
 int te_mr_register(struct te_space *space, u64 addr, u64 len, u64 base,
-		   u32 access, void (*map)(struct te_mr *mr), u32 *id);
+		   u32 access, int (*map)(struct te_mr *mr), u32 *id);
 /**
  * te_mr_unregister() - drop one registration
  * @space: the space

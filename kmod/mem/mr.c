@@ -27,6 +27,7 @@ INTERVAL_TREE_DEFINE(struct te_mr, base_rb, u64, base_subtree_last,
 
 /* Protects all te_mr_maps and the list of devs; see mem.h. */
 DEFINE_MUTEX(te_maps_mutex);
+LIST_HEAD(te_mrs);
 
 static struct workqueue_struct *te_mr_wq;
 /* Who waits for a region to be idle; one for all, as it must outlive them. */
@@ -38,6 +39,7 @@ static void mr_unmap(struct te_mr *mr)
 	unsigned long id;
 
 	mutex_lock(&te_maps_mutex);
+	list_del(&mr->link);
 	xa_for_each(&mr->maps, id, map) {
 		list_del(&map->dev_link);
 		map->unmap(map);
@@ -62,7 +64,7 @@ static void mr_free_work(struct work_struct *work)
 
 static struct te_mr *mr_create(struct te_space *space, u64 addr, u64 len,
 			       u64 base, u32 access,
-			       void (*map)(struct te_mr *mr))
+			       int (*map)(struct te_mr *mr))
 {
 	struct te_mr *mr;
 	int ret;
@@ -88,7 +90,12 @@ static struct te_mr *mr_create(struct te_space *space, u64 addr, u64 len,
 	}
 	te_space_get(space);
 	te_count(TE_NR_MRS, 1);
-	map(mr);
+
+	ret = map(mr);
+	if (ret) {
+		mr_destroy(mr);
+		return ERR_PTR(ret);
+	}
 	return mr;
 }
 
@@ -154,7 +161,7 @@ static int mr_find_equal(struct te_space *space, u64 addr, u64 last, u64 base,
 }
 
 int te_mr_register(struct te_space *space, u64 addr, u64 len, u64 base,
-		   u32 access, void (*map)(struct te_mr *mr), u32 *id)
+		   u32 access, int (*map)(struct te_mr *mr), u32 *id)
 {
 	struct te_mr *mr;
 	int ret;

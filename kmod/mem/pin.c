@@ -44,9 +44,17 @@ static void uncharge(struct mm_struct *mm, unsigned long nr_pages)
 	atomic64_sub(nr_pages, &mm->pinned_vm);
 }
 
+static int pin_step(struct te_mr *mr, unsigned long start, unsigned long nr,
+		    struct page **pages)
+{
+	if (!mr_writable(mr))
+		return te_pin_for_reading(start, nr, pages);
+	return pin_user_pages_fast(start, nr, FOLL_LONGTERM | FOLL_WRITE,
+				   pages);
+}
+
 static int pin_pages(struct te_mr *mr)
 {
-	unsigned int flags = FOLL_LONGTERM | (mr_writable(mr) ? FOLL_WRITE : 0);
 	unsigned long start = mr->addr & PAGE_MASK;
 	unsigned long done = 0;
 	int ret;
@@ -56,9 +64,9 @@ static int pin_pages(struct te_mr *mr)
 			ret = -EINTR;
 			goto err_unpin;
 		}
-		ret = pin_user_pages_fast(start + (done << PAGE_SHIFT),
-					  min(TE_PIN_STEP, mr->nr_pages - done),
-					  flags, mr->pages + done);
+		ret = pin_step(mr, start + (done << PAGE_SHIFT),
+			       min(TE_PIN_STEP, mr->nr_pages - done),
+			       mr->pages + done);
 		if (ret <= 0) {
 			ret = ret ? ret : -EFAULT;
 			goto err_unpin;
@@ -94,7 +102,7 @@ int te_pin(struct te_mr *mr)
 		return ret;
 
 	mr->pages = kvmalloc_array(mr->nr_pages, sizeof(*mr->pages),
-				   GFP_KERNEL_ACCOUNT);
+				   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!mr->pages) {
 		ret = -ENOMEM;
 		goto err_uncharge;

@@ -140,8 +140,7 @@ static int seg_insert_rmr_locked(struct te_seg *seg, struct te_rmr *rmr)
 	int ret;
 
 	lockdep_assert_held(&seg->lock);
-	if (rmr->want_keys > TE_SEG_MAX_KEYS - seg->total_keys ||
-	    seg->nr_rmrs == TE_SEG_MAX_RMRS)
+	if (seg->nr_rmrs == TE_SEG_MAX_RMRS)
 		return -EPROTO;
 	ret = xa_insert(&seg->rmrs, rmr->desc.id, rmr, GFP_KERNEL_ACCOUNT);
 	if (ret)
@@ -215,7 +214,8 @@ static int rmr_add_keys_locked(struct te_seg *seg, struct te_rmr *rmr,
 
 	lockdep_assert_held(&seg->lock);
 	/* Keys of a live region are read without the lock: never touch them. */
-	if (rmr->live || nr > rmr->want_keys - rmr->nr_keys)
+	if (rmr->live || nr > rmr->want_keys - rmr->nr_keys ||
+	    nr > TE_SEG_MAX_KEYS - seg->total_keys)
 		return -EPROTO;
 	ret = rmr_grow(rmr, nr);
 	if (ret)

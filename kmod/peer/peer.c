@@ -91,10 +91,9 @@ bool te_peer_bury(struct te_peer *peer, int error)
 	peer_unpublish(peer);
 
 	spin_lock(&peer->lock);
-	first = !peer->dead;
+	first = !peer->error;
 	if (first) {
-		peer->error = error;
-		WRITE_ONCE(peer->dead, true);
+		WRITE_ONCE(peer->error, error);
 		list_for_each_entry(conn, &peer->conns, link)
 			conn->kill(conn);
 	}
@@ -105,19 +104,24 @@ bool te_peer_bury(struct te_peer *peer, int error)
 
 bool te_peer_add_conn(struct te_peer *peer, struct te_conn *conn)
 {
-	bool dead;
+	bool ok;
 
 	spin_lock(&peer->lock);
-	dead = peer->dead;
-	if (!dead)
+	ok = !peer->error && peer->nr_conns < TE_PEER_MAX_CONNS;
+	if (ok) {
 		list_add(&conn->link, &peer->conns);
+		peer->nr_conns++;
+	}
 	spin_unlock(&peer->lock);
-	return !dead;
+	return ok;
 }
 
 void te_peer_del_conn(struct te_peer *peer, struct te_conn *conn)
 {
 	spin_lock(&peer->lock);
-	list_del_init(&conn->link);
+	if (!list_empty(&conn->link)) {
+		list_del_init(&conn->link);
+		peer->nr_conns--;
+	}
 	spin_unlock(&peer->lock);
 }

@@ -17,6 +17,9 @@
 #include <linux/list.h>
 #include <linux/spinlock.h>
 
+/* Far more than a node's devs need: QPs times devs times devs. */
+#define TE_PEER_MAX_CONNS	1024U
+
 /**
  * struct te_conn - a connection that a peer opened to us
  * @link: on te_peer.conns
@@ -38,9 +41,9 @@ struct te_conn {
  * @boot_gen: of the peer, from its hello
  * @addr: the address its session runs to (IPv4-mapped or IPv6)
  * @scope_id: of a link-local @addr
- * @lock: protects @dead against new @conns
- * @dead: the session is lost; never becomes false again
- * @error: with @dead: -errno why
+ * @lock: protects all below
+ * @error: 0, or -errno: the session is lost, for ever
+ * @nr_conns: on @conns, at most TE_PEER_MAX_CONNS
  * @conns: te_conn, connections the peer opened
  * @nr_segs: te_segs of it, closed ones too while tasks use them: the session
  *	does not hang up on them
@@ -53,9 +56,9 @@ struct te_peer {
 	u64 boot_gen;
 	struct in6_addr addr;
 	u32 scope_id;
-	spinlock_t lock; /* protects dead, conns */
-	bool dead;
+	spinlock_t lock; /* protects error, nr_conns, conns */
 	int error;
+	u32 nr_conns;
 	struct list_head conns;
 	atomic_t nr_segs;
 };
@@ -75,7 +78,7 @@ struct te_peer *te_peer_find(u64 token);
 /**
  * te_peer_bury() - unpublish it, mark it dead and kill its connections
  * @peer: the peer
- * @error: -errno for what still runs over it
+ * @error: -errno for what still runs over it, not 0
  *
  * For te_peer_kill() (xport.h), which also stops the tasks.
  *
@@ -84,15 +87,16 @@ struct te_peer *te_peer_find(u64 token);
 bool te_peer_bury(struct te_peer *peer, int error);
 /*
  * The owner of @conn holds a reference of @peer and has set @kill and
- * initialised @link. False: the peer is dead and @conn was not added.
+ * initialised @link. False: the peer is dead or has too many: not added.
  */
 bool te_peer_add_conn(struct te_peer *peer, struct te_conn *conn);
 /* Fine too when it was not added. */
 void te_peer_del_conn(struct te_peer *peer, struct te_conn *conn);
 
-static inline bool te_peer_dead(const struct te_peer *peer)
+/* 0 while the session lives, else -errno why it does not. */
+static inline int te_peer_error(const struct te_peer *peer)
 {
-	return READ_ONCE(peer->dead);
+	return READ_ONCE(peer->error);
 }
 
 #endif /* TE_PEER_H */

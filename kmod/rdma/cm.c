@@ -204,9 +204,8 @@ static enum te_wire_code conn_request(struct te_rdma_dev *rdev,
 		return TE_WIRE_ERR_PROTO;
 	if (hello.kind == TE_WIRE_CONN_DATA)
 		return conn_accept(rdev, id, event, &hello);
-	if (hello.token != rdev->svc.cookie)
-		return TE_WIRE_ERR_TOKEN;
-	return te_rdma_svc_accept(rdev, id) ? TE_WIRE_ERR_LIMIT : TE_WIRE_OK;
+	return te_rdma_svc_accept(rdev, id, hello.token) ? TE_WIRE_ERR_TOKEN :
+							   TE_WIRE_OK;
 }
 
 static int listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)

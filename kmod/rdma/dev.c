@@ -45,12 +45,10 @@ static int rdev_start(struct te_rdma_dev *rdev)
 		if (ret)
 			return ret;
 	}
-	if (!rdev->svc.ready) {
-		te_rdma_svc_stop(rdev);
-		ret = te_rdma_svc_start(rdev);
-		if (ret)
-			return ret;
-	}
+	te_rdma_svc_stop(rdev);
+	ret = te_rdma_svc_start(rdev);
+	if (ret)
+		return ret;
 	self->dev_id = rdev->dev.id;
 	self->numa_node = rdev->dev.numa_node;
 	self->chunk_shift = PAGE_SHIFT + ilog2(rdev->chunk_pages);
@@ -60,15 +58,31 @@ static int rdev_start(struct te_rdma_dev *rdev)
 
 static void rdev_start_work(struct work_struct *work)
 {
-	struct te_rdma_dev *rdev = container_of(work, struct te_rdma_dev,
-						start_work);
-	int ret = rdev_start(rdev);
+	struct te_rdma_dev *rdev = container_of(to_delayed_work(work),
+						struct te_rdma_dev, start_work);
+	int ret;
+
+	if (READ_ONCE(rdev->going) ||
+	    (rdev->dev.up && READ_ONCE(rdev->svc.ready)))
+		return;
+	ret = rdev_start(rdev);
+	if (ret && ret != -EADDRNOTAVAIL)
+		te_rdma_restart(rdev, TE_RDMA_RESTART_MS);
 
 	if (!ret)
 		pr_info("te: %s: up at %pI6c port %u\n", rdev->dev.name,
 			&rdev->dev.self.addr, rdev->dev.self.port);
-	else if (ret != -EADDRNOTAVAIL)
-		pr_warn("te: %s: cannot be used: %d\n", rdev->dev.name, ret);
+	else if (!rdev->told)
+		pr_info("te: %s: cannot be used yet: %s: %d\n", rdev->dev.name,
+			ret == -EADDRNOTAVAIL ? "no RoCE v2 address" :
+						"service connection", ret);
+	rdev->told = ret;
+}
+
+void te_rdma_restart(struct te_rdma_dev *rdev, unsigned int delay_ms)
+{
+	queue_delayed_work(te_rdma_wq, &rdev->start_work,
+			   msecs_to_jiffies(delay_ms));
 }
 
 /* May come in atomic context. */
@@ -77,9 +91,10 @@ static void rdev_event(struct ib_event_handler *handler, struct ib_event *event)
 	struct te_rdma_dev *rdev = container_of(handler, struct te_rdma_dev,
 						events);
 
-	if (event->event == IB_EVENT_GID_CHANGE &&
+	if ((event->event == IB_EVENT_GID_CHANGE ||
+	     event->event == IB_EVENT_PORT_ACTIVE) &&
 	    event->element.port_num == rdev->port)
-		queue_work(te_rdma_wq, &rdev->start_work);
+		te_rdma_restart(rdev, 0);
 }
 
 static void rdev_release(struct te_dev *dev)
@@ -121,9 +136,10 @@ static struct te_rdma_dev *rdev_alloc(struct ib_device *ib, u32 port)
 	rdev->ib = ib;
 	rdev->port = port;
 	mutex_init(&rdev->svc.lock);
+	mutex_init(&rdev->svc.accept_lock);
 	init_completion(&rdev->svc.done);
 	init_completion(&rdev->svc.posted);
-	INIT_WORK(&rdev->start_work, rdev_start_work);
+	INIT_DELAYED_WORK(&rdev->start_work, rdev_start_work);
 	spin_lock_init(&rdev->lock);
 	INIT_LIST_HEAD(&rdev->conns);
 	init_waitqueue_head(&rdev->idle);
@@ -158,7 +174,7 @@ static int rdev_add(struct ib_device *ib, u32 port, struct list_head *list)
 	list_add_tail(&rdev->link, list);
 	INIT_IB_EVENT_HANDLER(&rdev->events, ib, rdev_event);
 	ib_register_event_handler(&rdev->events);
-	queue_work(te_rdma_wq, &rdev->start_work);
+	te_rdma_restart(rdev, 0);
 	return 0;
 
 err_free_cq:
@@ -173,13 +189,14 @@ err_free:
 static void rdev_del(struct te_rdma_dev *rdev)
 {
 	ib_unregister_event_handler(&rdev->events);
-	cancel_work_sync(&rdev->start_work);
+	WRITE_ONCE(rdev->going, true);
+	cancel_delayed_work_sync(&rdev->start_work);
 	te_dev_del(&rdev->dev);
 	te_rdma_unlisten(rdev);
 	te_rdma_drop_conns(rdev);
 	te_rdma_svc_stop(rdev);
-	/* A registration that failed late may have queued it. */
-	cancel_work_sync(&rdev->start_work);
+	/* A registration that failed late may have queued it, to no effect. */
+	cancel_delayed_work_sync(&rdev->start_work);
 	ib_free_cq(rdev->svc.cq);
 	ib_dealloc_pd(rdev->pd);
 	te_dev_put(&rdev->dev);
@@ -201,7 +218,8 @@ static int te_rdma_add(struct ib_device *ib)
 	u32 port;
 	int ret;
 
-	if (!(ib->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS)) {
+	if (!(ib->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) ||
+	    !ib->attrs.max_fast_reg_page_list_len) {
 		pr_info("te: %s: no fast registration, not used\n",
 			dev_name(&ib->dev));
 		return -EOPNOTSUPP;

@@ -23,7 +23,7 @@ static void ep_qp_event(struct ib_event *event, void *context)
 	if (event->event == IB_EVENT_QP_FATAL ||
 	    event->event == IB_EVENT_QP_ACCESS_ERR ||
 	    event->event == IB_EVENT_QP_REQ_ERR)
-		te_ep_fail(&qp->ep->ep, -EIO);
+		te_ep_event(&qp->ep->ep, -EIO);
 }
 
 static int qp_connect(struct te_rdma_qp *qp)
@@ -85,6 +85,20 @@ static int reject_errno(struct rdma_cm_event *event)
 	return -ECONNREFUSED;
 }
 
+/* What rdma_cm and verbs say, in words of the errno table. */
+static int connect_errno(int error)
+{
+	switch (error) {
+	case -ENETUNREACH:
+	case -ETIMEDOUT:
+	case -ENODEV:
+	case -ENOMEM:
+		return error;
+	default:
+		return -EHOSTUNREACH;
+	}
+}
+
 static int event_errno(struct rdma_cm_event *event)
 {
 	switch (event->event) {
@@ -94,8 +108,11 @@ static int event_errno(struct rdma_cm_event *event)
 		return -ENODEV;
 	case RDMA_CM_EVENT_UNREACHABLE:
 		return -EHOSTUNREACH;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		return connect_errno(event->status);
 	default:
-		return event->status < 0 ? event->status : -ECONNRESET;
+		return -ECONNRESET;
 	}
 }
 
@@ -107,10 +124,13 @@ static int qp_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		rdma_set_ack_timeout(id, TE_RDMA_QP_TIMEOUT);
-		ret = rdma_resolve_route(id, TE_RDMA_RESOLVE_MS);
+		if (rdma_resolve_route(id, TE_RDMA_RESOLVE_MS))
+			ret = -EHOSTUNREACH;
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		ret = qp_connect(qp);
+		if (ret)
+			ret = connect_errno(ret);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		qp_established(qp);
@@ -151,7 +171,7 @@ static void ep_connect_work(struct work_struct *work)
 	for (i = 0; i < rep->nr_qps; i++) {
 		ret = qp_start(&rep->qp[i]);
 		if (ret) {
-			te_ep_fail(&rep->ep, ret);
+			te_ep_fail(&rep->ep, connect_errno(ret));
 			break;
 		}
 	}

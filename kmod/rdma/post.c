@@ -22,11 +22,15 @@ static struct te_rdma_qp *roomiest(struct te_rdma_ep *rep)
 u32 te_rdma_ep_room(struct te_ep *ep)
 {
 	struct te_rdma_mover *rm = ep->mover->xp;
+	u32 share = to_rdma_dev(ep->dev)->cq_depth / 4;
 
+	/* The last quarter of the completions is for endpoints with little. */
+	if (rm->room < share && ep->inflight > 4 * TE_RDMA_CHAIN)
+		return 0;
 	return min3(roomiest(to_rdma_ep(ep))->room, rm->room, TE_RDMA_CHAIN);
 }
 
-bool te_rdma_ep_stuck(struct te_ep *ep)
+const struct te_slice *te_rdma_ep_stuck(struct te_ep *ep)
 {
 	struct te_rdma_ep *rep = to_rdma_ep(ep);
 	struct te_slice *slice;
@@ -35,10 +39,10 @@ bool te_rdma_ep_stuck(struct te_ep *ep)
 	for (i = 0; i < rep->nr_qps; i++) {
 		list_for_each_entry(slice, &rep->qp[i].posted, link) {
 			if (te_task_doomed(slice->task))
-				return true;
+				return slice;
 		}
 	}
-	return false;
+	return NULL;
 }
 
 static void fill_wr(struct te_rdma_mover *rm, u32 i, struct te_slice *slice)

@@ -35,16 +35,19 @@ extern unsigned int te_rdma_num_qp;
 #define TE_RDMA_RNR_RETRY	7
 #define TE_RDMA_RESOLVE_MS	2000
 #define TE_RDMA_DRAIN_MS	2000	/* for flushed completions to come */
-/* Connections that one peer may have to one dev. */
-#define TE_RDMA_MAX_CONNS	1024U
+#define TE_RDMA_RESTART_MS	1000
+/* Connections that peers may have to one dev. */
+#define TE_RDMA_MAX_CONNS	16384U
 
 /**
  * struct te_rdma_svc - service connection: registers memory
  * @lock: one registration at a time
+ * @accept_lock: the answering end is made or ended
  * @cq: polled by the core's workqueue
  * @id: asking end
  * @peer_id: answering end
- * @cookie: that the answering end must show
+ * @cookie: that a request must show to become the answering end, 0: none may
+ * @asked: cookie that the asking end shows
  * @done: both ends are up, or @error is set
  * @error: -errno
  * @ready: it works
@@ -53,11 +56,13 @@ extern unsigned int te_rdma_num_qp;
  * @status: with
  */
 struct te_rdma_svc {
-	struct mutex lock; /* protects posting */
+	struct mutex lock; /* protects posting, id, ready, error */
+	struct mutex accept_lock; /* protects peer_id, cookie */
 	struct ib_cq *cq;
 	struct rdma_cm_id *id;
 	struct rdma_cm_id *peer_id;
 	u64 cookie;
+	u64 asked;
 	struct completion done;
 	int error;
 	bool ready;
@@ -81,7 +86,10 @@ struct te_rdma_svc {
  * @scope_id: interface of a link-local address, else 0
  * @listen_id: bound to the dev's address
  * @svc: service connection
- * @start_work: finds the address, listens, connects the service
+ * @start_work: finds the address, listens, connects the service; runs again
+ *	until it has succeeded, and when the service broke
+ * @going: the dev goes: @start_work does nothing any more
+ * @told: the log says how it stands
  * @events: asynchronous events
  * @lock: protects @stopping, @conns and @nr_conns
  * @stopping: no new connections
@@ -103,7 +111,9 @@ struct te_rdma_dev {
 	u32 scope_id;
 	struct rdma_cm_id *listen_id;
 	struct te_rdma_svc svc;
-	struct work_struct start_work;
+	struct delayed_work start_work;
+	bool going;
+	bool told;
 	struct ib_event_handler events;
 	spinlock_t lock; /* protects stopping, conns, nr_conns */
 	bool stopping;
@@ -194,11 +204,15 @@ int te_rdma_find_addr(struct te_rdma_dev *rdev, struct in6_addr *addr,
 void te_rdma_sockaddr(struct sockaddr_storage *ss, const struct in6_addr *addr,
 		      u32 scope_id, u16 port);
 
+/* dev.c: run the start work in @delay_ms, unless the dev goes */
+void te_rdma_restart(struct te_rdma_dev *rdev, unsigned int delay_ms);
+
 /* svc.c */
 int te_rdma_svc_start(struct te_rdma_dev *rdev);
 void te_rdma_svc_stop(struct te_rdma_dev *rdev);
 /* The answering end's request came in: it is ours. Return: 0 or -errno. */
-int te_rdma_svc_accept(struct te_rdma_dev *rdev, struct rdma_cm_id *id);
+int te_rdma_svc_accept(struct te_rdma_dev *rdev, struct rdma_cm_id *id,
+		       u64 cookie);
 /* Post a chain of registrations and wait for the last. */
 int te_rdma_svc_post(struct te_rdma_dev *rdev, struct ib_send_wr *first,
 		     struct ib_send_wr *last);
@@ -225,7 +239,7 @@ struct te_mr_map *te_rdma_mr_map(struct te_dev *dev, struct te_mr *mr);
 
 /* post.c */
 u32 te_rdma_ep_room(struct te_ep *ep);
-bool te_rdma_ep_stuck(struct te_ep *ep);
+const struct te_slice *te_rdma_ep_stuck(struct te_ep *ep);
 void te_rdma_post(struct te_ep *ep, struct list_head *slices,
 		  struct list_head *finished);
 

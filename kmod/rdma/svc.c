@@ -14,13 +14,20 @@
 #define TE_SVC_CONNECT_MS	5000
 #define TE_SVC_POST_MS		10000
 
-static void svc_settle(struct te_rdma_dev *rdev, int error)
+/* The connection, or the attempt to make it, has ended. */
+static void svc_lost(struct te_rdma_dev *rdev, int error)
 {
-	if (error && !rdev->svc.error)
-		rdev->svc.error = error;
-	if (error)
-		rdev->svc.ready = false;
-	complete_all(&rdev->svc.done);
+	struct te_rdma_svc *svc = &rdev->svc;
+	bool was_ready;
+
+	mutex_lock(&svc->lock);
+	was_ready = svc->ready;
+	svc->ready = false;
+	svc->error = error;
+	mutex_unlock(&svc->lock);
+	complete_all(&svc->done);
+	if (was_ready)
+		te_rdma_restart(rdev, 0);
 }
 
 static void svc_qp_event(struct ib_event *event, void *context)
@@ -32,7 +39,7 @@ static int svc_connect(struct te_rdma_dev *rdev, struct rdma_cm_id *id)
 {
 	struct te_msg_conn_hello msg = {
 		.kind		= TE_WIRE_CONN_SERVICE,
-		.token		= rdev->svc.cookie,
+		.token		= rdev->svc.asked,
 		.boot_gen	= te_node.boot_gen,
 		.dev_id		= rdev->dev.id,
 		.nr_qps		= 1,
@@ -61,6 +68,10 @@ static int svc_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct te_rdma_dev *rdev = id->context;
 	int ret = 0;
 
+	/* te_rdma_svc_stop() has taken it away and will destroy it. */
+	if (READ_ONCE(rdev->svc.id) != id)
+		return 0;
+
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		ret = rdma_resolve_route(id, TE_RDMA_RESOLVE_MS);
@@ -69,15 +80,14 @@ static int svc_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		ret = svc_connect(rdev, id);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		rdev->svc.ready = true;
-		svc_settle(rdev, 0);
+		complete_all(&rdev->svc.done);
 		break;
 	default:
 		ret = event->status < 0 ? event->status : -ECONNRESET;
 		break;
 	}
 	if (ret)
-		svc_settle(rdev, ret);
+		svc_lost(rdev, ret);
 	return 0;
 }
 
@@ -87,7 +97,7 @@ static int svc_peer_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-int te_rdma_svc_accept(struct te_rdma_dev *rdev, struct rdma_cm_id *id)
+static int svc_accept_locked(struct te_rdma_dev *rdev, struct rdma_cm_id *id)
 {
 	struct rdma_conn_param param = {
 		.responder_resources	= 1,
@@ -96,22 +106,31 @@ int te_rdma_svc_accept(struct te_rdma_dev *rdev, struct rdma_cm_id *id)
 	};
 	int ret;
 
-	/* Only the start work connects, and once at a time. */
-	if (cmpxchg(&rdev->svc.peer_id, NULL, id))
-		return -EBUSY;
+	lockdep_assert_held(&rdev->svc.accept_lock);
 	ret = te_rdma_make_qp(rdev, id, rdev->svc.cq, 1, svc_qp_event, NULL);
 	if (ret)
-		goto err_forget;
+		return ret;
 	id->event_handler = svc_peer_event;
 	ret = rdma_accept(id, &param);
 	if (ret)
-		goto err_destroy_qp;
-	return 0;
+		rdma_destroy_qp(id);
+	else
+		rdev->svc.peer_id = id;
+	return ret;
+}
 
-err_destroy_qp:
-	rdma_destroy_qp(id);
-err_forget:
-	rdev->svc.peer_id = NULL;
+int te_rdma_svc_accept(struct te_rdma_dev *rdev, struct rdma_cm_id *id,
+		       u64 cookie)
+{
+	struct te_rdma_svc *svc = &rdev->svc;
+	int ret = -EACCES;
+
+	mutex_lock(&svc->accept_lock);
+	if (cookie && cookie == svc->cookie) {
+		svc->cookie = 0; /* once */
+		ret = svc_accept_locked(rdev, id);
+	}
+	mutex_unlock(&svc->accept_lock);
 	return ret;
 }
 
@@ -119,10 +138,20 @@ static void svc_end(struct rdma_cm_id *id)
 {
 	if (!id)
 		return;
+	/* A handler that runs may be making the QP. */
+	rdma_lock_handler(id);
+	rdma_unlock_handler(id);
 	rdma_disconnect(id);
 	if (id->qp)
 		rdma_destroy_qp(id);
 	rdma_destroy_id(id);
+}
+
+static void svc_set_cookie(struct te_rdma_svc *svc, u64 cookie)
+{
+	mutex_lock(&svc->accept_lock);
+	svc->cookie = cookie;
+	mutex_unlock(&svc->accept_lock);
 }
 
 /* Start work, or the dev's end. */
@@ -134,40 +163,62 @@ void te_rdma_svc_stop(struct te_rdma_dev *rdev)
 	mutex_lock(&svc->lock);
 	svc->ready = false;
 	id = svc->id;
-	svc->id = NULL;
+	WRITE_ONCE(svc->id, NULL);
 	mutex_unlock(&svc->lock);
-
 	svc_end(id);
-	peer_id = xchg(&svc->peer_id, NULL);
+
+	mutex_lock(&svc->accept_lock);
+	svc->cookie = 0;
+	peer_id = svc->peer_id;
+	svc->peer_id = NULL;
+	mutex_unlock(&svc->accept_lock);
 	svc_end(peer_id);
+}
+
+static int svc_resolve(struct te_rdma_dev *rdev, struct rdma_cm_id *id)
+{
+	struct sockaddr_storage src, dst;
+
+	te_rdma_sockaddr(&src, &rdev->dev.self.addr, rdev->scope_id, 0);
+	te_rdma_sockaddr(&dst, &rdev->dev.self.addr, rdev->scope_id,
+			 rdev->dev.self.port);
+	return rdma_resolve_addr(id, (struct sockaddr *)&src,
+				 (struct sockaddr *)&dst, TE_RDMA_RESOLVE_MS);
+}
+
+static int svc_wait(struct te_rdma_svc *svc)
+{
+	int ret;
+
+	if (!wait_for_completion_timeout(&svc->done,
+					 msecs_to_jiffies(TE_SVC_CONNECT_MS)))
+		return -ETIMEDOUT;
+	mutex_lock(&svc->lock);
+	ret = svc->error;
+	svc->ready = !ret;
+	mutex_unlock(&svc->lock);
+	return ret;
 }
 
 int te_rdma_svc_start(struct te_rdma_dev *rdev)
 {
 	struct te_rdma_svc *svc = &rdev->svc;
-	struct sockaddr_storage src, dst;
 	struct rdma_cm_id *id;
 	int ret;
 
-	reinit_completion(&svc->done);
-	svc->error = 0;
-	svc->cookie = get_random_u64();
 	id = rdma_create_id(&init_net, svc_event, rdev, RDMA_PS_TCP,
 			    IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	svc->id = id;
+	reinit_completion(&svc->done);
+	svc->error = 0;
+	svc->asked = get_random_u64() | 1;
+	svc_set_cookie(svc, svc->asked);
+	WRITE_ONCE(svc->id, id);
 
-	te_rdma_sockaddr(&src, &rdev->dev.self.addr, rdev->scope_id, 0);
-	te_rdma_sockaddr(&dst, &rdev->dev.self.addr, rdev->scope_id,
-			 rdev->dev.self.port);
-	ret = rdma_resolve_addr(id, (struct sockaddr *)&src,
-				(struct sockaddr *)&dst, TE_RDMA_RESOLVE_MS);
-	if (!ret && !wait_for_completion_timeout(&svc->done,
-						 msecs_to_jiffies(TE_SVC_CONNECT_MS)))
-		ret = -ETIMEDOUT;
+	ret = svc_resolve(rdev, id);
 	if (!ret)
-		ret = svc->error;
+		ret = svc_wait(svc);
 	if (ret)
 		te_rdma_svc_stop(rdev);
 	return ret;
@@ -180,6 +231,22 @@ static void svc_posted(struct ib_cq *cq, struct ib_wc *wc)
 
 	svc->status = wc->status;
 	complete(&svc->posted);
+}
+
+/*
+ * Its state is unknown and work requests may still be queued that point to MRs:
+ * only without its QP may the caller give those back. No completion of it comes
+ * later either, so the next connection cannot take one for its own.
+ */
+static void svc_break_locked(struct te_rdma_dev *rdev, int error)
+{
+	lockdep_assert_held(&rdev->svc.lock);
+	rdev->svc.ready = false;
+	rdma_destroy_qp(rdev->svc.id);
+	flush_work(&rdev->svc.cq->work);
+	pr_warn_ratelimited("te: %s: cannot register memory: %d\n",
+			    rdev->dev.name, error);
+	te_rdma_restart(rdev, 0);
 }
 
 int te_rdma_svc_post(struct te_rdma_dev *rdev, struct ib_send_wr *first,
@@ -204,13 +271,8 @@ int te_rdma_svc_post(struct te_rdma_dev *rdev, struct ib_send_wr *first,
 		ret = -ETIMEDOUT;
 	if (!ret && svc->status != IB_WC_SUCCESS)
 		ret = -EIO;
-	if (ret) {
-		/* Its state is unknown: never use this one again. */
-		svc->ready = false;
-		pr_warn_ratelimited("te: %s: cannot register memory: %d\n",
-				    rdev->dev.name, ret);
-		queue_work(te_rdma_wq, &rdev->start_work);
-	}
+	if (ret)
+		svc_break_locked(rdev, ret);
 	mutex_unlock(&svc->lock);
 	return ret;
 }

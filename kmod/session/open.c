@@ -13,13 +13,13 @@
  * callers only leave orders.
  */
 #include <linux/err.h>
-#include <linux/sched/signal.h>
+#include <linux/jiffies.h>
 #include <linux/slab.h>
 
 #include "session/priv.h"
 #include "xport/xport.h"
 
-/* Sessions that were there may be stale, each only once: then dial afresh. */
+/* A session that was there may turn out stale: then find another, or dial. */
 #define TE_OPEN_MAX_TRIES	3
 
 enum te_open_state {

@@ -132,6 +132,7 @@ static void serve_news_locked(struct te_serve *v)
 static void serve_redo_locked(struct te_serve *v, u32 id)
 {
 	lockdep_assert_held(&v->session->lock);
+	/* A batch cannot fill it; ids that wrap could, in two thousand million. */
 	if (v->nr_redo < TE_SERVE_MAX_REDO)
 		v->redo[v->nr_redo++] = id;
 }
@@ -146,7 +147,7 @@ static void serve_mr_news(struct te_watch *watch, u32 mr_id, bool gone)
 	if (!gone && mr_id >= v->cursor) {
 		v->came = true;
 	} else if (!gone) {
-		/* Ids have wrapped: after two thousand million regions. */
+		/* Ids have wrapped. */
 		serve_redo_locked(v, mr_id);
 	} else if (v->nr_went < TE_SERVE_MAX_WENT) {
 		v->went[v->nr_went++] = mr_id;

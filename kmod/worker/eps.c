@@ -51,6 +51,9 @@ static struct te_ep *ep_make(struct te_worker *w, struct te_task *task)
 	struct te_ep *ep;
 	int ret;
 
+	/* Only a hint, so that starved tasks cost nothing. */
+	if (!te_ep_store_has_room(&w->set->store))
+		return ERR_PTR(-EBUSY);
 	ep = worker_ops(w)->ep_create(&w->mover, task->seg->peer, rdev);
 	if (IS_ERR(ep))
 		return ep;
@@ -76,8 +79,9 @@ static struct te_ep *ep_find(struct te_worker *w, struct te_task *task)
 	if (!ep)
 		return NULL;
 	state = te_ep_state(ep);
+	/* A busy one is not evicted. */
 	if ((state == TE_EP_CONNECTING || state == TE_EP_READY) &&
-	    te_ep_store_set_busy(&w->set->store, ep, true))
+	    (ep->busy || te_ep_store_set_busy(&w->set->store, ep, true)))
 		return ep;
 	/* Failed or evicted, and not looked at yet. */
 	ep_retire(w, ep, -ECONNRESET);
@@ -93,8 +97,8 @@ void te_worker_attach(struct te_worker *w, struct te_task *task)
 		te_task_fail(task, -ENODEV);
 		return;
 	}
-	if (te_peer_dead(peer)) {
-		te_task_fail(task, peer->error);
+	if (te_peer_error(peer)) {
+		te_task_fail(task, te_peer_error(peer));
 		return;
 	}
 	if (te_task_doomed(task)) {
@@ -113,7 +117,6 @@ void te_worker_attach(struct te_worker *w, struct te_task *task)
 			te_task_fail(task, PTR_ERR(ep));
 			return;
 		}
-		te_ep_store_set_busy(&w->set->store, ep, true);
 	}
 	if (list_empty(&ep->active_link))
 		list_add_tail(&ep->active_link, &w->active);
@@ -148,13 +151,15 @@ static void ep_end_doomed(struct te_worker *w, struct te_ep *ep)
 /* True when slices of doomed tasks have had their time. */
 static bool ep_stuck_too_long(struct te_worker *w, struct te_ep *ep)
 {
-	if (!ep->inflight || !worker_ops(w)->ep_stuck(ep)) {
-		ep->stuck_since = 0;
-		return false;
+	const struct te_slice *stuck = worker_ops(w)->ep_stuck(ep);
+
+	if (stuck != ep->stuck) {
+		ep->stuck = stuck;
+		ep->stuck_since = jiffies;
 	}
+	if (!stuck)
+		return false;
 	w->stuck = true;
-	if (!ep->stuck_since)
-		ep->stuck_since = jiffies | 1;
 	return time_after(jiffies, ep->stuck_since + TE_GRACE);
 }
 
@@ -162,8 +167,10 @@ static void look_at_live(struct te_worker *w, struct te_ep *ep)
 {
 	if (test_bit(TE_WORKER_STOP, &w->flags))
 		ep_retire(w, ep, -ENODEV);
-	else if (te_peer_dead(ep->peer))
-		ep_retire(w, ep, ep->peer->error);
+	else if (te_peer_error(ep->peer))
+		ep_retire(w, ep, te_peer_error(ep->peer));
+	else if (READ_ONCE(ep->event_error))
+		ep_retire(w, ep, ep->event_error);
 	else if (ep->evicted)
 		ep_retire(w, ep, -ECONNRESET);
 	else if (ep_stuck_too_long(w, ep))
@@ -182,6 +189,7 @@ void te_worker_look(struct te_worker *w)
 	struct te_ep *ep, *next;
 
 	w->stuck = false;
+	w->look_at = jiffies + TE_RETRY;
 	list_for_each_entry_safe(ep, next, &w->eps, link) {
 		switch (te_ep_state(ep)) {
 		case TE_EP_CONNECTING:

@@ -7,9 +7,13 @@
 
 #include <linux/cache.h>
 #include <linux/completion.h>
+#include <linux/jiffies.h>
 #include <linux/spinlock.h>
 
 #include "worker/worker.h"
+
+/* How soon a mover looks again at starved or stuck work. */
+#define TE_RETRY	msecs_to_jiffies(20)
 
 /* te_worker.flags */
 enum {
@@ -42,7 +46,8 @@ struct te_queue {
  * @requeue: tasks to be put on an endpoint, te_task.link
  * @starved: tasks that wait for room in the store, te_task.link
  * @finished: te_slice.link, from the transport
- * @stuck: an endpoint has @stuck_since set: look again in time
+ * @stuck: an endpoint is stuck: look again in time
+ * @look_at: jiffies when to look again while @stuck or with @starved tasks
  *
  * Only @flags is touched by others.
  */
@@ -58,6 +63,7 @@ struct te_worker {
 	struct list_head starved;
 	struct list_head finished;
 	bool stuck;
+	unsigned long look_at;
 };
 
 /**

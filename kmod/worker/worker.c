@@ -23,8 +23,6 @@
 #define TE_CHAIN	16U
 /* Slices of one task before the next task of the endpoint has its turn. */
 #define TE_QUANTUM	16U
-/* How long a mover with starved or stuck work sleeps at most. */
-#define TE_RETRY	msecs_to_jiffies(20)
 
 unsigned int te_workers_per_dev = 2;
 unsigned int te_max_ep = 256;
@@ -133,19 +131,20 @@ static u32 ep_cut(struct te_ep *ep, u32 max, struct list_head *chain)
 	struct te_slice *slice;
 	struct te_task *task;
 	u32 n = 0, turn;
+	bool more;
 
 	while (n < max && !list_empty(&ep->runq)) {
 		task = list_first_entry(&ep->runq, struct te_task, link);
-		slice = NULL;
-		for (turn = 0; turn < TE_QUANTUM && n < max; turn++) {
-			slice = te_slice_cut(task, ep->dev);
+		more = true;
+		for (turn = 0; more && turn < TE_QUANTUM && n < max; turn++) {
+			slice = te_slice_cut(task, ep->dev, &more);
 			if (!slice)
 				break;
 			slice->ep = ep;
 			list_add_tail(&slice->link, chain);
 			n++;
 		}
-		if (slice) {
+		if (more) {
 			list_move_tail(&task->link, &ep->runq);
 		} else {
 			list_del(&task->link);
@@ -162,7 +161,8 @@ static bool ep_post(struct te_worker *w, struct te_ep *ep)
 	bool any = false;
 	u32 n;
 
-	while (!list_empty(&ep->runq)) {
+	/* Posting may fail the endpoint: its tasks then get another one. */
+	while (!list_empty(&ep->runq) && te_ep_state(ep) == TE_EP_READY) {
 		u32 room = min(ops->ep_room(ep), TE_CHAIN);
 
 		if (!room)
@@ -184,29 +184,44 @@ static bool ep_post(struct te_worker *w, struct te_ep *ep)
 
 static bool worker_post(struct te_worker *w)
 {
-	struct te_ep *ep, *next;
+	LIST_HEAD(turn);
+	struct te_ep *ep;
 	bool any = false;
 
-	list_for_each_entry_safe(ep, next, &w->active, active_link) {
-		if (te_ep_state(ep) == TE_EP_READY)
-			any |= ep_post(w, ep);
+	/* Another one is first in each round: room is shared. */
+	list_rotate_left(&w->active);
+	list_splice_init(&w->active, &turn);
+	while ((ep = list_first_entry_or_null(&turn, struct te_ep,
+					      active_link))) {
+		list_move_tail(&ep->active_link, &w->active);
+		any |= ep_post(w, ep);
 	}
 	worker_finish(w);
 	return any;
 }
 
+/* There is something that no event will tell of. */
+static bool worker_waits(struct te_worker *w)
+{
+	return w->stuck || !list_empty(&w->starved);
+}
+
 static void worker_sleep(struct te_worker *w)
 {
-	bool soon = w->stuck || !list_empty(&w->starved);
+	long timeout = worker_waits(w) ? TE_RETRY : MAX_SCHEDULE_TIMEOUT;
 
 	if (worker_ops(w)->arm(&w->mover))
 		return;
 	set_current_state(TASK_IDLE);
 	if (!test_bit(TE_WORKER_KICKED, &w->flags))
-		schedule_timeout(soon ? TE_RETRY : MAX_SCHEDULE_TIMEOUT);
+		schedule_timeout(timeout);
 	__set_current_state(TASK_RUNNING);
-	if (soon)
-		set_bit(TE_WORKER_LOOK, &w->flags);
+}
+
+static bool worker_must_look(struct te_worker *w)
+{
+	return test_and_clear_bit(TE_WORKER_LOOK, &w->flags) ||
+	       (worker_waits(w) && time_after_eq(jiffies, w->look_at));
 }
 
 static bool worker_round(struct te_worker *w)
@@ -216,7 +231,7 @@ static bool worker_round(struct te_worker *w)
 	test_and_clear_bit(TE_WORKER_KICKED, &w->flags);
 	any = worker_poll(w);
 	any |= te_worker_take(w);
-	if (test_and_clear_bit(TE_WORKER_LOOK, &w->flags)) {
+	if (worker_must_look(w)) {
 		worker_bury_dead(w);
 		te_worker_look(w);
 		any = true;
@@ -294,13 +309,28 @@ static int worker_start(struct te_workers *set, u32 index)
 	return 0;
 }
 
-static void worker_stop(struct te_worker *w)
+static void worker_tell_stop(struct te_worker *w)
 {
 	set_bit(TE_WORKER_STOP, &w->flags);
 	worker_look(&w->mover);
+}
+
+static void worker_stop(struct te_worker *w)
+{
 	wait_for_completion(&w->stopped);
 	kthread_stop(w->thread);
 	w->mover.dev->ops->mover_stop(&w->mover);
+}
+
+/* All at once: each may have to wait for its endpoints. */
+static void workers_stop_all(struct te_workers *set)
+{
+	u32 i;
+
+	for (i = 0; i < set->nr; i++)
+		worker_tell_stop(&set->worker[i]);
+	for (i = 0; i < set->nr; i++)
+		worker_stop(&set->worker[i]);
 }
 
 /* @nr: movers that were started */
@@ -339,8 +369,7 @@ static int workers_start(struct te_dev *dev)
 	return 0;
 
 err_stop:
-	for (i = 0; i < set->nr; i++)
-		worker_stop(&set->worker[i]);
+	workers_stop_all(set);
 	workers_free(set, set->nr);
 	return ret;
 }
@@ -352,8 +381,7 @@ static void workers_stop(struct te_dev *dev)
 
 	for (i = 0; i < TE_NR_SHARDS; i++)
 		te_queue_close(&set->shards[i]);
-	for (i = 0; i < set->nr; i++)
-		worker_stop(&set->worker[i]);
+	workers_stop_all(set);
 }
 
 static void workers_dev_free(struct te_dev *dev)

@@ -16,7 +16,8 @@
 
 LIST_HEAD(te_devs);
 
-static DEFINE_IDA(te_dev_ids);
+/* Ids come back late: open segments of peers name devs by them. */
+static DEFINE_IDR(te_dev_ids);
 static const struct te_xport_host *te_host;
 
 void te_xport_set_host(const struct te_xport_host *host)
@@ -47,30 +48,68 @@ void te_dev_put(struct te_dev *dev)
 	kref_put(&dev->ref, dev_release);
 }
 
+static void dev_free_id(struct te_dev *dev)
+{
+	mutex_lock(&te_maps_mutex);
+	idr_remove(&te_dev_ids, dev->id);
+	mutex_unlock(&te_maps_mutex);
+}
+
 int te_dev_add(struct te_dev *dev)
 {
 	int id, ret;
 
 	kref_init(&dev->ref);
 	INIT_LIST_HEAD(&dev->maps);
-	id = ida_alloc_max(&te_dev_ids, TE_MAX_DEVS - 1, GFP_KERNEL);
+	mutex_lock(&te_maps_mutex);
+	id = idr_alloc_cyclic(&te_dev_ids, dev, 0, TE_MAX_DEVS, GFP_KERNEL);
+	mutex_unlock(&te_maps_mutex);
 	if (id < 0)
 		return id;
 	dev->id = id;
 
 	ret = te_host->dev_start(dev);
 	if (ret)
-		ida_free(&te_dev_ids, id);
+		dev_free_id(dev);
+	return ret;
+}
+
+/* Return: 0 or why the region cannot be reached through the dev. */
+static int dev_map(struct te_dev *dev, struct te_mr *mr)
+{
+	struct te_mr_map *map;
+	int ret;
+
+	lockdep_assert_held(&te_maps_mutex);
+	map = dev->ops->mr_map(dev, mr);
+	if (IS_ERR(map))
+		return PTR_ERR(map);
+	ret = xa_err(xa_store(&mr->maps, dev->id, map, GFP_KERNEL));
+	if (ret)
+		map->unmap(map);
+	else
+		list_add(&map->dev_link, &dev->maps);
 	return ret;
 }
 
 void te_dev_up(struct te_dev *dev)
 {
+	struct te_mr *mr;
+	int ret;
+
 	mutex_lock(&te_maps_mutex);
-	if (!dev->up) {
-		dev->up = true;
-		list_add_tail_rcu(&dev->link, &te_devs);
+	if (dev->up)
+		goto out_unlock;
+	/* What was registered before it came is reached through it too. */
+	list_for_each_entry(mr, &te_mrs, link) {
+		ret = dev_map(dev, mr);
+		if (ret)
+			pr_warn_ratelimited("te: %s: a region of %llu bytes cannot be mapped: %d\n",
+					    dev->name, te_mr_length(mr), ret);
 	}
+	dev->up = true;
+	list_add_tail_rcu(&dev->link, &te_devs);
+out_unlock:
 	mutex_unlock(&te_maps_mutex);
 }
 
@@ -106,7 +145,7 @@ void te_dev_del(struct te_dev *dev)
 	mutex_lock(&te_maps_mutex);
 	dev_unmap_all(dev);
 	mutex_unlock(&te_maps_mutex);
-	ida_free(&te_dev_ids, dev->id);
+	dev_free_id(dev);
 }
 
 u32 te_dev_describe(struct te_rdev *out, u32 max)
@@ -124,26 +163,24 @@ u32 te_dev_describe(struct te_rdev *out, u32 max)
 	return n;
 }
 
-void te_xport_map_mr(struct te_mr *mr)
+int te_xport_map_mr(struct te_mr *mr)
 {
-	struct te_mr_map *map;
 	struct te_dev *dev;
+	bool mapped = false;
+	int ret = 0;
 
 	mutex_lock(&te_maps_mutex);
+	list_add(&mr->link, &te_mrs);
 	list_for_each_entry(dev, &te_devs, link) {
-		map = dev->ops->mr_map(dev, mr);
-		if (IS_ERR(map)) {
-			pr_debug("te: %s: region of %llu bytes not mapped: %ld\n",
-				 dev->name, te_mr_length(mr), PTR_ERR(map));
-			continue;
-		}
-		if (xa_err(xa_store(&mr->maps, dev->id, map, GFP_KERNEL))) {
-			map->unmap(map);
-			continue;
-		}
-		list_add(&map->dev_link, &dev->maps);
+		int err = dev_map(dev, mr);
+
+		if (err)
+			ret = ret ?: err;
+		else
+			mapped = true;
 	}
 	mutex_unlock(&te_maps_mutex);
+	return mapped ? 0 : ret;
 }
 
 void te_xport_scan(void)

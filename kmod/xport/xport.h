@@ -16,6 +16,7 @@
 
 struct te_ep;
 struct te_mover;
+struct te_slice;
 struct te_workers;
 
 /**
@@ -38,7 +39,7 @@ struct te_workers;
  *	DEAD and kick last. Mover; must not wait
  * @ep_reap: state is DEAD and @poll found nothing: hand slices that never came
  *	back to @finished. Mover
- * @ep_stuck: does a posted slice belong to a task that must end? Mover
+ * @ep_stuck: oldest posted slice whose task must end, or NULL. Mover
  * @ep_room: how many slices may be posted now. Mover
  * @post: post the slices of @slices as one chain; the endpoint is READY, and
  *	they are at most @ep_room. What cannot be posted goes to @finished with an error. Mover
@@ -59,7 +60,7 @@ struct te_transport_ops {
 	void (*ep_connect)(struct te_ep *ep);
 	void (*ep_close)(struct te_ep *ep);
 	void (*ep_reap)(struct te_ep *ep, struct list_head *finished);
-	bool (*ep_stuck)(struct te_ep *ep);
+	const struct te_slice *(*ep_stuck)(struct te_ep *ep);
 	u32 (*ep_room)(struct te_ep *ep);
 	void (*post)(struct te_ep *ep, struct list_head *slices,
 		     struct list_head *finished);
@@ -158,8 +159,11 @@ bool te_dev_tryget(struct te_dev *dev);
 void te_dev_put(struct te_dev *dev);
 /* Fill @out with at most @max devs that are up. Return: how many. */
 u32 te_dev_describe(struct te_rdev *out, u32 max);
-/* Map a new region, not visible yet, on every dev that is up. */
-void te_xport_map_mr(struct te_mr *mr);
+/*
+ * Map a new region, not visible yet, on every dev that is up. Return: 0, or the
+ * first error when there are devs and none of them can reach it.
+ */
+int te_xport_map_mr(struct te_mr *mr);
 /* Make all movers look for tasks that must end. Any context. */
 void te_xport_scan(void);
 
