@@ -31,7 +31,7 @@ event trace compat
 # What has its room: a pattern, then the files that may hold it (from kmod/ on).
 PLACES='
 LINUX_VERSION_CODE|KERNEL_VERSION	compat/
-copy_(from|to)_user|copy_struct_from_user|(get|put)_user|u64_to_user_ptr|__user	chardev/
+copy_(from|to)_user|copy_struct_from_user|(get|put)_user|u64_to_user_ptr|__user	chardev/ compat/
 (ib|rdma)_[a-z0-9_]+	rdma/
 struct socket|sock_[a-z]+|kernel_(send|recv)[a-z]+	tcp/ session/
 kthread_(create|run)[a-z_]*	worker/ monitor/
