@@ -40,6 +40,9 @@ enum te_ep_state {
 	TE_EP_NR_STATES,
 };
 
+/* Contexts that share an endpoint fairly; more of them share turns. */
+#define TE_NR_FLOWS	16U
+
 /**
  * struct te_ep_key - what an endpoint is found by
  * @peer_id: te_peer.id
@@ -72,8 +75,11 @@ struct te_ep_key {
  * @was_ready: it carried data, or could have
  * @event_error: -errno, set from interrupts: the mover retires it
  * @link: the mover's: all its endpoints
- * @active_link: the mover's: endpoints with tasks in @runq
- * @runq: the mover's: tasks to cut from
+ * @active_link: the mover's: endpoints with tasks
+ * @flows: the mover's: tasks to cut from, te_task.link; contexts spread over
+ *	them and have their turns in order, whatever number of tasks each has
+ * @flow: the mover's: whose turn it is
+ * @nr_queued: the mover's: tasks in @flows
  * @inflight: the mover's: slices posted
  * @stuck: the mover's: oldest posted slice whose task must end, or NULL; only
  *	compared, never followed
@@ -102,7 +108,9 @@ struct te_ep {
 
 	struct list_head link;
 	struct list_head active_link;
-	struct list_head runq;
+	struct list_head flows[TE_NR_FLOWS];
+	u32 flow;
+	u32 nr_queued;
 	u32 inflight;
 	const struct te_slice *stuck;
 	unsigned long stuck_since;
@@ -133,6 +141,21 @@ bool te_ep_set_state(struct te_ep *ep, enum te_ep_state to);
 bool te_ep_fail(struct te_ep *ep, int error);
 /* Its QP had a fatal event: the mover retires it. Any context. */
 void te_ep_event(struct te_ep *ep, int error);
+
+/* The mover's: a task waits on the endpoint, or no longer. */
+static inline void te_ep_enqueue(struct te_ep *ep, struct te_task *task)
+{
+	u32 flow = task->batch->ring->flow % TE_NR_FLOWS;
+
+	list_add_tail(&task->link, &ep->flows[flow]);
+	ep->nr_queued++;
+}
+
+static inline void te_ep_dequeue(struct te_ep *ep, struct te_task *task)
+{
+	list_del(&task->link);
+	ep->nr_queued--;
+}
 
 static inline enum te_ep_state te_ep_state(const struct te_ep *ep)
 {

@@ -19,6 +19,8 @@ static const u8 te_ep_moves[TE_EP_NR_STATES] = {
 void te_ep_init(struct te_ep *ep, struct te_mover *mover, struct te_peer *peer,
 		const struct te_rdev *rdev)
 {
+	u32 i;
+
 	kref_init(&ep->ref);
 	ep->key.peer_id = peer->id;
 	ep->key.dev_id = rdev->dev_id;
@@ -33,7 +35,8 @@ void te_ep_init(struct te_ep *ep, struct te_mover *mover, struct te_peer *peer,
 	INIT_LIST_HEAD(&ep->store_link);
 	INIT_LIST_HEAD(&ep->link);
 	INIT_LIST_HEAD(&ep->active_link);
-	INIT_LIST_HEAD(&ep->runq);
+	for (i = 0; i < TE_NR_FLOWS; i++)
+		INIT_LIST_HEAD(&ep->flows[i]);
 	te_count(TE_NR_ENDPOINTS, 1);
 }
 

@@ -25,6 +25,8 @@ u64 te_ring_status_bytes(const struct te_ring *ring)
 	return PAGE_ALIGN((u64)ring->nr_slots * sizeof(struct te_slot));
 }
 
+static atomic_t te_ring_flows;
+
 struct te_ring *te_ring_create(u32 entries, u32 nr_slots)
 {
 	struct te_ring *ring;
@@ -33,6 +35,7 @@ struct te_ring *te_ring_create(u32 entries, u32 nr_slots)
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&ring->ref);
+	ring->flow = atomic_inc_return(&te_ring_flows);
 	ring->entries = entries;
 	ring->nr_slots = nr_slots;
 	init_waitqueue_head(&ring->wait);

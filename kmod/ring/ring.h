@@ -36,6 +36,7 @@ struct vm_area_struct;
 /**
  * struct te_ring - both areas of a context
  * @ref: context and batches
+ * @flow: number of the context, for fairness between contexts
  * @entries: of the completion ring, a power of two
  * @nr_slots: status slots, a power of two
  * @hdr: completion ring's area
@@ -52,6 +53,7 @@ struct vm_area_struct;
  */
 struct te_ring {
 	struct kref ref;
+	u32 flow;
 	u32 entries;
 	u32 nr_slots;
 	struct te_ring_hdr *hdr;

@@ -3,9 +3,9 @@
  * worker/eps: a mover's endpoints: making them, watching them, ending them.
  *
  * Runs in the mover's thread only. The mover holds one reference of each of its
- * endpoints, from ep_create() until it has reaped the dead one. An endpoint's
- * tasks are on its runq; when it goes they get another one, or fail with its
- * error when it never was READY.
+ * endpoints, from ep_create() until it has reaped the dead one. When an endpoint
+ * goes its tasks get another one, or fail with its error when it never was
+ * READY.
  */
 #include <linux/err.h>
 #include <linux/jiffies.h>
@@ -21,15 +21,17 @@
 static void ep_drop_tasks(struct te_worker *w, struct te_ep *ep)
 {
 	struct te_task *task, *next;
+	u32 i;
 
 	list_del_init(&ep->active_link);
-	if (ep->was_ready) {
-		list_splice_tail_init(&ep->runq, &w->requeue);
-		return;
-	}
-	list_for_each_entry_safe(task, next, &ep->runq, link) {
-		list_del(&task->link);
-		te_task_fail(task, ep->error);
+	for (i = 0; i < TE_NR_FLOWS; i++) {
+		list_for_each_entry_safe(task, next, &ep->flows[i], link) {
+			te_ep_dequeue(ep, task);
+			if (ep->was_ready)
+				list_add_tail(&task->link, &w->requeue);
+			else
+				te_task_fail(task, ep->error);
+		}
 	}
 }
 
@@ -120,28 +122,31 @@ void te_worker_attach(struct te_worker *w, struct te_task *task)
 	}
 	if (list_empty(&ep->active_link))
 		list_add_tail(&ep->active_link, &w->active);
-	list_add_tail(&task->link, &ep->runq);
+	te_ep_enqueue(ep, task);
 }
 
 void te_worker_ep_idle(struct te_worker *w, struct te_ep *ep)
 {
 	if (te_ep_state(ep) == TE_EP_DRAINING)
 		complete(&ep->quiet);
-	else if (list_empty(&ep->runq))
+	else if (!ep->nr_queued)
 		te_ep_store_set_busy(&w->set->store, ep, false);
 }
 
 static void ep_end_doomed(struct te_worker *w, struct te_ep *ep)
 {
 	struct te_task *task, *next;
+	u32 i;
 
-	list_for_each_entry_safe(task, next, &ep->runq, link) {
-		if (te_task_doomed(task)) {
-			list_del(&task->link);
-			te_task_unqueue(task);
+	for (i = 0; i < TE_NR_FLOWS; i++) {
+		list_for_each_entry_safe(task, next, &ep->flows[i], link) {
+			if (te_task_doomed(task)) {
+				te_ep_dequeue(ep, task);
+				te_task_unqueue(task);
+			}
 		}
 	}
-	if (list_empty(&ep->runq)) {
+	if (!ep->nr_queued) {
 		list_del_init(&ep->active_link);
 		if (!ep->inflight)
 			te_worker_ep_idle(w, ep);

@@ -21,8 +21,8 @@
 
 /* Slices in one chain: one doorbell, one signalled work request. */
 #define TE_CHAIN	16U
-/* Slices of one task before the next task of the endpoint has its turn. */
-#define TE_QUANTUM	16U
+/* Slices of one task before the next context has its turn. */
+#define TE_QUANTUM	4U
 
 unsigned int te_workers_per_dev = 2;
 unsigned int te_max_ep = 256;
@@ -125,7 +125,19 @@ static bool worker_attach_all(struct te_worker *w)
 	return any;
 }
 
-/* Cut up to @max slices from the endpoint's tasks, in turn. */
+/* First task of the next flow that has one; the turn goes on to that flow. */
+static struct te_task *ep_next_task(struct te_ep *ep)
+{
+	do {
+		ep->flow = (ep->flow + 1) % TE_NR_FLOWS;
+	} while (list_empty(&ep->flows[ep->flow]));
+	return list_first_entry(&ep->flows[ep->flow], struct te_task, link);
+}
+
+/*
+ * Cut up to @max slices from the endpoint's tasks. Contexts have their turns one
+ * after the other, and within one its tasks.
+ */
 static u32 ep_cut(struct te_ep *ep, u32 max, struct list_head *chain)
 {
 	struct te_slice *slice;
@@ -133,8 +145,8 @@ static u32 ep_cut(struct te_ep *ep, u32 max, struct list_head *chain)
 	u32 n = 0, turn;
 	bool more;
 
-	while (n < max && !list_empty(&ep->runq)) {
-		task = list_first_entry(&ep->runq, struct te_task, link);
+	while (n < max && ep->nr_queued) {
+		task = ep_next_task(ep);
 		more = true;
 		for (turn = 0; more && turn < TE_QUANTUM && n < max; turn++) {
 			slice = te_slice_cut(task, ep->dev, &more);
@@ -144,12 +156,11 @@ static u32 ep_cut(struct te_ep *ep, u32 max, struct list_head *chain)
 			list_add_tail(&slice->link, chain);
 			n++;
 		}
-		if (more) {
-			list_move_tail(&task->link, &ep->runq);
-		} else {
-			list_del(&task->link);
+		te_ep_dequeue(ep, task);
+		if (more)
+			te_ep_enqueue(ep, task);
+		else
 			te_task_unqueue(task);
-		}
 	}
 	return n;
 }
@@ -162,7 +173,7 @@ static bool ep_post(struct te_worker *w, struct te_ep *ep)
 	u32 n;
 
 	/* Posting may fail the endpoint: its tasks then get another one. */
-	while (!list_empty(&ep->runq) && te_ep_state(ep) == TE_EP_READY) {
+	while (ep->nr_queued && te_ep_state(ep) == TE_EP_READY) {
 		u32 room = min(ops->ep_room(ep), TE_CHAIN);
 
 		if (!room)
@@ -174,7 +185,7 @@ static bool ep_post(struct te_worker *w, struct te_ep *ep)
 		ops->post(ep, &chain, &w->finished);
 		any = true;
 	}
-	if (list_empty(&ep->runq)) {
+	if (!ep->nr_queued) {
 		list_del_init(&ep->active_link);
 		if (!ep->inflight)
 			te_worker_ep_idle(w, ep);
