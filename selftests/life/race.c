@@ -163,6 +163,16 @@ static void *work(void *arg)
 	return NULL;
 }
 
+/*
+ * The workers need a CPU too, where there is only one: a test goes on until some
+ * of their submits came through, but not for ever.
+ */
+static bool enough(const struct shared *s, int rounds)
+{
+	return __atomic_load_n(&s->done, __ATOMIC_RELAXED) >= 10 ||
+	       rounds > 5000;
+}
+
 TEST_F_TIMEOUT(race, submit_against_close, SLOW)
 {
 	struct shared s = {
@@ -204,7 +214,9 @@ TEST_F_TIMEOUT(race, submit_against_unregister, SLOW)
 	ASSERT_EQ(0, open_shared(&s));
 	for (k = 0; k < 2; k++)
 		MUST(pthread_create(&t[k], NULL, work, &s));
-	for (i = 0; i < 200; i++) {
+	for (i = 0; i < 200 || !enough(&s, i); i++) {
+		if (i % 4 == 0)
+			usleep(1000);
 		ret = raw_unmr(s.r.fd, s.mr, i & 1 ? TE_FORCE : 0);
 		judge(&s, "unregister", ret, i & 1 ? MAY(0) : MAY(0, -EBUSY));
 		if (ret)
@@ -241,8 +253,7 @@ TEST_F_TIMEOUT(race, submit_against_segment_close, SLOW)
 	ASSERT_EQ(0, open_shared(&s));
 	for (k = 0; k < 2; k++)
 		MUST(pthread_create(&t[k], NULL, work, &s));
-	for (i = 0; i < 200; i++) {
-		/* The others need a CPU too, where there is only one. */
+	for (i = 0; i < 200 || !enough(&s, i); i++) {
 		if (i % 4 == 0)
 			usleep(1000);
 		ASSERT_EQ(0, raw_segment_close(s.r.fd, s.seg));

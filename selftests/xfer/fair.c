@@ -52,27 +52,43 @@ FIXTURE_TEARDOWN(fair)
 	CLEAN();
 }
 
+/* What the big one has moved, to the slice. */
+static uint64_t moved(struct te *te, uint32_t batch)
+{
+	struct te_status st;
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < NR; i++)
+		if (!te_status(te, batch, i, &st))
+			sum += st.bytes;
+	return sum;
+}
+
 TEST_F_TIMEOUT(fair, small_beside_big, SLOW)
 {
-	struct te_status before, after;
-	uint64_t worst = 0, moved;
+	uint64_t before, first, worst = 0;
+	struct te_status st;
 	int i;
 
 	for (i = 0; i < 20; i++) {
-		ASSERT_EQ(0, te_batch_status(self->big.ini, self->batch,
-					     &before));
+		before = moved(self->big.ini, self->batch);
 		ASSERT_EQ(0, pair_xfer(&self->small, i & 1, 8 * KIB + i,
 				       9 * KIB, 4096));
-		ASSERT_EQ(0, te_batch_status(self->big.ini, self->batch,
-					     &after));
-		ASSERT_EQ(TE_PENDING, after.state);
-		moved = after.bytes - before.bytes;
-		if (moved > worst)
-			worst = moved;
+		first = moved(self->big.ini, self->batch) - before;
+		ASSERT_GE(POSTED, first) {
+			TH_LOG("%llu MiB of the big one went first",
+			       (unsigned long long)(first >> 20));
+		}
+		if (first > worst)
+			worst = first;
 	}
 	TH_LOG("at most %llu MiB of the big one went first",
 	       (unsigned long long)(worst >> 20));
-	EXPECT_GE(POSTED, worst);
+	/* It was there all the time, and it moves. */
+	ASSERT_EQ(0, te_batch_status(self->big.ini, self->batch, &st));
+	EXPECT_EQ(TE_PENDING, st.state);
+	EXPECT_NE(0, moved(self->big.ini, self->batch));
 }
 
 TEST_HARNESS_MAIN
