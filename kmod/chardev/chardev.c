@@ -41,7 +41,7 @@ struct te_ioctl_op {
 
 static const struct te_ioctl_op te_ioctl_ops[] = {
 	TE_OP(INFO, info, node_id, 0),
-	TE_OP(STATS, stats, slices, 0),
+	TE_OP(STATS, stats, sessions_lost, 0),
 	TE_OP(SETUP, setup, ring_bytes, 0),
 	TE_OP(EVENTFD, eventfd, reserved, 0),
 	TE_OP(MR_REGISTER, mr_register, mr, TE_MR_BASE | TE_MR_DMABUF),

@@ -133,6 +133,9 @@ int te_ioctl_stats(struct te_cmd *cmd)
 	stats->sessions = te_count_sum(TE_NR_SESSIONS);
 	stats->endpoints = te_count_sum(TE_NR_ENDPOINTS);
 	stats->slices = te_count_sum(TE_NR_SLICES);
+	stats->sessions_refused = te_session_event_count(TE_SESSION_EV_REFUSED);
+	stats->sessions_broken = te_session_event_count(TE_SESSION_EV_BROKEN);
+	stats->sessions_lost = te_session_event_count(TE_SESSION_EV_LOST);
 	return te_cmd_respond(cmd);
 }
 

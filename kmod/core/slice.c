@@ -204,9 +204,10 @@ void te_slice_fail(struct te_slice *slice)
 	spin_lock(&task->batch->lock);
 	task->inflight--;
 	/* The peer's NIC cannot tell us, the session can. */
-	if (READ_ONCE(task_rmr_at(task, slice->raddr)->gone) ||
-	    te_seg_gone(task->seg))
+	if (READ_ONCE(task_rmr_at(task, slice->raddr)->gone))
 		slice->error = -ESTALE;
+	else if (te_seg_gone(task->seg))
+		slice->error = READ_ONCE(task->seg->error) ?: -ESTALE;
 	te_task_set_error_locked(task, slice->error);
 	ended = te_task_settle_locked(task);
 	spin_unlock(&task->batch->lock);

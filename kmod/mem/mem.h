@@ -377,6 +377,7 @@ enum te_seg_state {
  * @nr_rmrs: in @rmrs, capped
  * @nr_live: in @tree
  * @total_keys: over all rmrs, capped
+ * @memcg: who is charged for the description: the opener, or NULL
  */
 struct te_seg {
 	struct kref ref;
@@ -394,6 +395,7 @@ struct te_seg {
 	u32 nr_rmrs;
 	u32 nr_live;
 	u32 total_keys;
+	struct mem_cgroup *memcg;
 };
 
 /* Caps on what one peer may make us keep for one segment. */
@@ -413,7 +415,8 @@ void te_seg_put(struct te_seg *seg);
 
 /*
  * Description, as its pages come in over the session. All of these check what
- * they are given and return 0, -EPROTO (the session is to be closed) or -ENOMEM.
+ * they are given and return 0, -EPROTO (the session is to be closed), or -ENOMEM
+ * or -E2BIG (the segment cannot be opened here).
  */
 int te_seg_add_dev(struct te_seg *seg, const struct te_rdev *rdev);
 int te_seg_add_mr(struct te_seg *seg, const struct te_mr_desc *desc);

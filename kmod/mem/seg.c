@@ -6,11 +6,14 @@
  * the description come in, looked up by submitters, and freed when the context,
  * the session and the last task have dropped it. Everything the peer says is
  * checked here: ids, ranges, overlaps, counts. Memory grows with bytes that
- * came, never with numbers that were announced, and is capped.
+ * came, never with numbers that were announced, is capped, and is charged to who
+ * opened the segment.
  */
 #include <linux/err.h>
 #include <linux/interval_tree_generic.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "event/count.h"
@@ -39,6 +42,7 @@ struct te_seg *te_seg_create(struct te_peer *peer, u32 transport)
 	mutex_init(&seg->lock);
 	xa_init(&seg->rmrs);
 	seg->tree = RB_ROOT_CACHED;
+	seg->memcg = get_mem_cgroup_from_mm(current->mm);
 	te_count(TE_NR_SEGMENTS, 1);
 	return seg;
 }
@@ -55,6 +59,7 @@ static void seg_release(struct kref *ref)
 	mutex_destroy(&seg->lock);
 	atomic_dec(&seg->peer->nr_segs);
 	te_peer_put(seg->peer);
+	mem_cgroup_put(seg->memcg);
 	te_count(TE_NR_SEGMENTS, -1);
 	kfree(seg);
 }
@@ -103,7 +108,7 @@ int te_seg_add_dev(struct te_seg *seg, const struct te_rdev *rdev)
 	return ret;
 }
 
-/* Count the keys that must come. Return: 0, -EPROTO too many. */
+/* Count the keys that must come. Return: 0, -E2BIG too many. */
 static int rmr_plan_keys(const struct te_seg *seg, struct te_rmr *rmr)
 {
 	u64 want = 0;
@@ -118,7 +123,7 @@ static int rmr_plan_keys(const struct te_seg *seg, struct te_rmr *rmr)
 		want += ((rmr->desc.page_off + rmr->desc.length - 1) >> shift) +
 			1;
 		if (want > TE_SEG_MAX_KEYS)
-			return -EPROTO;
+			return -E2BIG;
 	}
 	rmr->want_keys = want;
 	return 0;
@@ -141,7 +146,7 @@ static int seg_insert_rmr_locked(struct te_seg *seg, struct te_rmr *rmr)
 
 	lockdep_assert_held(&seg->lock);
 	if (seg->nr_rmrs == TE_SEG_MAX_RMRS)
-		return -EPROTO;
+		return -E2BIG;
 	ret = xa_insert(&seg->rmrs, rmr->desc.id, rmr, GFP_KERNEL_ACCOUNT);
 	if (ret)
 		return ret == -EBUSY ? -EPROTO : ret;
@@ -157,7 +162,7 @@ static int seg_insert_rmr_locked(struct te_seg *seg, struct te_rmr *rmr)
 	return 0;
 }
 
-int te_seg_add_mr(struct te_seg *seg, const struct te_mr_desc *desc)
+static int seg_add_mr(struct te_seg *seg, const struct te_mr_desc *desc)
 {
 	struct te_rmr *rmr;
 	u64 end;
@@ -182,6 +187,15 @@ int te_seg_add_mr(struct te_seg *seg, const struct te_mr_desc *desc)
 	mutex_unlock(&seg->lock);
 	if (ret)
 		te_rmr_put(rmr);
+	return ret;
+}
+
+int te_seg_add_mr(struct te_seg *seg, const struct te_mr_desc *desc)
+{
+	struct mem_cgroup *old = set_active_memcg(seg->memcg);
+	int ret = seg_add_mr(seg, desc);
+
+	set_active_memcg(old);
 	return ret;
 }
 
@@ -214,9 +228,10 @@ static int rmr_add_keys_locked(struct te_seg *seg, struct te_rmr *rmr,
 
 	lockdep_assert_held(&seg->lock);
 	/* Keys of a live region are read without the lock: never touch them. */
-	if (rmr->live || nr > rmr->want_keys - rmr->nr_keys ||
-	    nr > TE_SEG_MAX_KEYS - seg->total_keys)
+	if (rmr->live || nr > rmr->want_keys - rmr->nr_keys)
 		return -EPROTO;
+	if (nr > TE_SEG_MAX_KEYS - seg->total_keys)
+		return -E2BIG;
 	ret = rmr_grow(rmr, nr);
 	if (ret)
 		return ret;
@@ -229,6 +244,7 @@ static int rmr_add_keys_locked(struct te_seg *seg, struct te_rmr *rmr,
 
 int te_seg_add_keys(struct te_seg *seg, u32 mr_id, const __le32 *keys, u32 nr)
 {
+	struct mem_cgroup *old = set_active_memcg(seg->memcg);
 	struct te_rmr *rmr;
 	int ret = -EPROTO;
 
@@ -237,6 +253,7 @@ int te_seg_add_keys(struct te_seg *seg, u32 mr_id, const __le32 *keys, u32 nr)
 	if (rmr)
 		ret = rmr_add_keys_locked(seg, rmr, keys, nr);
 	mutex_unlock(&seg->lock);
+	set_active_memcg(old);
 	return ret;
 }
 

@@ -9,8 +9,8 @@
 
 #include "peer/peer.h"
 
-/* Published peers by the low half of their token; the high half is random. */
-static DEFINE_XARRAY_ALLOC1(te_peers);
+/* Published peers by the low half of their token. */
+static DEFINE_XARRAY(te_peers);
 static atomic64_t te_peer_ids;
 
 struct te_peer *te_peer_create(const struct in6_addr *addr, u32 scope_id)
@@ -46,19 +46,15 @@ void te_peer_put(struct te_peer *peer)
 
 int te_peer_publish(struct te_peer *peer)
 {
-	u32 id, high;
 	int ret;
 
+	/* All of it is secret; its low half is the index. */
 	do {
-		high = get_random_u32();
-	} while (!high);
-
-	xa_lock(&te_peers);
-	ret = __xa_alloc(&te_peers, &id, peer, xa_limit_31b, GFP_KERNEL);
-	if (!ret)
-		peer->token = (u64)high << 32 | id;
-	xa_unlock(&te_peers);
-	return ret ? -ENOMEM : 0;
+		peer->token = get_random_u64();
+		ret = xa_insert(&te_peers, lower_32_bits(peer->token), peer,
+				GFP_KERNEL);
+	} while (ret == -EBUSY);
+	return ret;
 }
 
 struct te_peer *te_peer_find(u64 token)

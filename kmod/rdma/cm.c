@@ -211,10 +211,8 @@ static enum te_wire_code conn_request(struct te_rdma_dev *rdev,
 static int listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct te_rdma_dev *rdev = id->context;
-	struct te_msg_conn_reply msg = {
-		.dev_id		= rdev->dev.id,
-		.boot_gen	= te_node.boot_gen,
-	};
+	/* Strangers are told why, and nothing of us. */
+	struct te_msg_conn_reply msg = {};
 	struct te_wire_conn_reply reply;
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)

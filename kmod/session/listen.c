@@ -28,6 +28,8 @@
 #define TE_LISTEN_BACKLOG	128
 /* Accepted in one run; then other works get their turn. */
 #define TE_LISTEN_BUDGET	64
+/* After a failure that is not the peer's. */
+#define TE_LISTEN_RETRY_MS	100
 
 /**
  * struct te_listener - listening socket of a network namespace
@@ -36,7 +38,7 @@
  * @users: calls of te_session_listen(), protected by te_listen_mutex
  * @sock: the socket
  * @calls: its original callbacks
- * @accept_work: queued by its callback
+ * @accept_work: queued by its callback; again later when out of memory or files
  */
 struct te_listener {
 	struct list_head link;
@@ -44,7 +46,7 @@ struct te_listener {
 	unsigned int users;
 	struct socket *sock;
 	struct te_sock_calls calls;
-	struct work_struct accept_work;
+	struct delayed_work accept_work;
 };
 
 static DEFINE_MUTEX(te_listen_mutex); /* protects te_listeners */
@@ -119,7 +121,7 @@ static void listen_admit(struct te_listener *l, struct socket *sock)
 	}
 	if (!addr_is_ours(l->net, &addr)) {
 		if (!READ_ONCE(te_session_insecure)) {
-			te_session_count_event(TE_SESSION_EV_DENIED);
+			te_session_count_event(TE_SESSION_EV_REFUSED);
 			pr_notice_once("te: refused %pI6c: peers on other hosts need insecure=1\n",
 				       &addr.addr);
 			listen_refuse(l, sock);
@@ -131,21 +133,34 @@ static void listen_admit(struct te_listener *l, struct socket *sock)
 	te_session_accept(l->net, &addr, sock, &l->calls);
 }
 
+/* Context: any. */
+static void listen_run(struct te_listener *l, unsigned int delay_ms)
+{
+	queue_delayed_work(te_session_wq, &l->accept_work,
+			   msecs_to_jiffies(delay_ms));
+}
+
 static void listen_accept(struct work_struct *work)
 {
-	struct te_listener *l = container_of(work, struct te_listener,
-					     accept_work);
+	struct te_listener *l = container_of(to_delayed_work(work),
+					     struct te_listener, accept_work);
 	struct socket *sock;
-	int budget;
+	int budget, ret;
 
 	for (budget = TE_LISTEN_BUDGET; budget; budget--) {
 		if (te_session_crowded())
 			return;
-		if (kernel_accept(l->sock, &sock, O_NONBLOCK) < 0)
+		ret = kernel_accept(l->sock, &sock, O_NONBLOCK);
+		if (ret == -EAGAIN)
 			return;
+		if (ret) {
+			/* Those in the backlog will not call again. */
+			listen_run(l, TE_LISTEN_RETRY_MS);
+			return;
+		}
 		listen_admit(l, sock);
 	}
-	queue_work(te_session_wq, &l->accept_work);
+	listen_run(l, 0);
 }
 
 static void listen_data_ready(struct sock *sk)
@@ -155,7 +170,7 @@ static void listen_data_ready(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	l = sk->sk_user_data;
 	if (l && sk->sk_state == TCP_LISTEN)
-		queue_work(te_session_wq, &l->accept_work);
+		listen_run(l, 0);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -202,7 +217,7 @@ static void listener_destroy(struct te_listener *l)
 	 * socket, which takes what is left in the backlog with it.
 	 */
 	te_sock_restore(l->sock, &l->calls);
-	cancel_work_sync(&l->accept_work);
+	cancel_delayed_work_sync(&l->accept_work);
 	sock_release(l->sock);
 	kfree(l);
 }
@@ -223,7 +238,7 @@ static struct te_listener *listener_create(struct net *net)
 	}
 	l->net = net;
 	l->users = 1;
-	INIT_WORK(&l->accept_work, listen_accept);
+	INIT_DELAYED_WORK(&l->accept_work, listen_accept);
 
 	te_sock_save(l->sock, &l->calls);
 	sk = l->sock->sk;
@@ -266,6 +281,7 @@ int te_session_listen(struct net *net)
 			ret = PTR_ERR(l);
 		else
 			list_add(&l->link, &te_listeners);
+		te_session_fade(net, false);
 	}
 	mutex_unlock(&te_listen_mutex);
 	return ret;
@@ -284,8 +300,8 @@ void te_session_unlisten(struct net *net)
 	list_del(&l->link);
 	/* Under the mutex: whoever listens next finds the port free. */
 	listener_destroy(l);
+	te_session_fade(net, true);
 	mutex_unlock(&te_listen_mutex);
-	te_session_fade(net);
 }
 
 /* There is room again for connections without a hello. Context: process. */
@@ -295,7 +311,7 @@ void te_listen_resume(void)
 
 	mutex_lock(&te_listen_mutex);
 	list_for_each_entry(l, &te_listeners, link)
-		queue_work(te_session_wq, &l->accept_work);
+		listen_run(l, 0);
 	mutex_unlock(&te_listen_mutex);
 }
 

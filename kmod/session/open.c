@@ -127,16 +127,22 @@ static void open_forget_seg(struct te_open *o)
 		te_seg_put(seg);
 }
 
-static void open_fail_seg(struct te_open *o, int error)
+/* Tasks that use it are doomed: whoever calls makes the movers look. */
+static void open_fail_quietly(struct te_open *o, int error)
 {
 	struct te_seg *seg = open_seg_get(o);
 
 	if (!seg)
 		return;
 	te_seg_fail(seg, error);
-	te_xport_scan();
 	te_seg_put(seg);
 	open_forget_seg(o);
+}
+
+static void open_fail_seg(struct te_open *o, int error)
+{
+	open_fail_quietly(o, error);
+	te_xport_scan();
 }
 
 /*
@@ -247,13 +253,14 @@ void te_open_fail_all(struct te_session *s, int error)
 
 	te_open_obey(s);
 	list_for_each_entry_safe(o, next, &s->asks, link) {
-		open_fail_seg(o, error);
+		open_fail_quietly(o, error);
 		open_drop(s, o);
 	}
 	xa_for_each(&s->opens, cookie, o) {
-		open_fail_seg(o, error);
+		open_fail_quietly(o, error);
 		open_drop(s, o);
 	}
+	te_xport_scan();
 }
 
 static int open_say_close(struct te_session *s, struct te_open *o)
@@ -282,6 +289,7 @@ static int open_say_open(struct te_session *s, struct te_open *o)
 		.name = o->name,
 		.name_len = o->name_len,
 	};
+	u32 cookie;
 	void *buf;
 	u32 n;
 	int ret;
@@ -291,7 +299,8 @@ static int open_say_open(struct te_session *s, struct te_open *o)
 					    o->name_len), false);
 	if (!buf)
 		return -ENOBUFS;
-	ret = xa_alloc_cyclic(&s->opens, &o->cookie, o, xa_limit_31b,
+	/* It writes the number also when it fails: not to o->cookie. */
+	ret = xa_alloc_cyclic(&s->opens, &cookie, o, xa_limit_31b,
 			      &s->next_id, GFP_KERNEL);
 	if (ret < 0) {
 		open_fail_seg(o, -ENOMEM);
@@ -300,7 +309,8 @@ static int open_say_open(struct te_session *s, struct te_open *o)
 	}
 	s->nr_segs++;
 	list_del_init(&o->link);
-	msg.cookie = o->cookie;
+	o->cookie = cookie;
+	msg.cookie = cookie;
 	n = te_wire_seg_open_encode(buf, &msg);
 	te_sock_push(&s->sock, n);
 	o->state = TE_OPEN_ASKED;
@@ -332,13 +342,13 @@ static struct te_open *open_lookup(struct te_session *s, u32 cookie)
 
 /*
  * Something could not be applied. What the peer must not say ends the session;
- * our lack of memory ends this segment only.
+ * our lack of memory, or a segment too large for us, ends this segment only.
  */
 static int open_applied(struct te_session *s, struct te_open *o, int ret)
 {
-	if (ret != -ENOMEM)
+	if (ret != -ENOMEM && ret != -E2BIG)
 		return ret;
-	open_fail_seg(o, -ENOMEM);
+	open_fail_seg(o, ret);
 	if (o->state == TE_OPEN_OPEN)
 		open_close(s, o);
 	return 0;
@@ -553,20 +563,8 @@ static int open_errno(int error)
 	switch (error) {
 	case -ESTALE:		/* went while it was described */
 		return -ENOENT;
-	case -EPIPE:
 	case -ESHUTDOWN:
-	case -ECONNABORTED:
-	case -ENETRESET:
 		return -ECONNRESET;
-	case -ENOBUFS:
-		return -ENOMEM;
-	case -EHOSTDOWN:
-		return -EHOSTUNREACH;
-	case -ENETDOWN:
-	case -EADDRNOTAVAIL:
-	case -EAFNOSUPPORT:
-	case -ENODEV:
-		return -ENETUNREACH;
 	default:
 		return error;
 	}
@@ -633,7 +631,7 @@ static struct te_seg *open_over(struct te_session *s, const char *name,
 static bool open_may_retry(long error)
 {
 	return error == -ESHUTDOWN || error == -ECONNRESET ||
-	       error == -EPIPE || error == -ETIMEDOUT;
+	       error == -ETIMEDOUT;
 }
 
 struct te_seg *te_session_open_segment(struct net *net,

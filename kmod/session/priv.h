@@ -51,6 +51,12 @@ struct socket;
 #define TE_SESSION_MAX_HALF_OPEN	64
 /* Segments open over one session; for more the asking side dials another. */
 #define TE_SESSION_MAX_SEGS	1024
+/* Answering sessions of the node: what strangers can make us keep is bounded. */
+#define TE_SESSION_MAX_ANSWERING	4096
+/* Who answers hears SEG_OPEN at most, and says descriptions; and the reverse. */
+#define TE_SESSION_SHORT_RX	512
+#define TE_SESSION_SHORT_TX	1024
+#define TE_SESSION_LONG_TX	16128
 /* Frames per run of the actor, each direction; then others get their turn. */
 #define TE_SESSION_RX_BUDGET	64
 #define TE_SESSION_TX_BUDGET	256
@@ -105,7 +111,7 @@ struct te_sock {
 
 int te_sock_init(struct te_sock *ts, void (*kick)(struct te_sock *ts));
 void te_sock_destroy(struct te_sock *ts);
-int te_sock_grow(struct te_sock *ts);
+int te_sock_grow(struct te_sock *ts, u32 rx_room, u32 tx_room);
 int te_sock_create(struct net *net, int family, struct socket **sock);
 void te_sock_save(struct socket *sock, struct te_sock_calls *calls);
 void te_sock_restore(struct socket *sock, const struct te_sock_calls *calls);
@@ -150,6 +156,7 @@ enum te_session_state {
  * @addr: of the peer
  * @link: in the table, protected by te_sessions_lock
  * @half_link: among those without a hello, protected by te_sessions_lock
+ * @counted: as an answering one, protected by te_sessions_lock
  * @actor: runs the session
  * @free_work: frees it
  * @lock: protects the next four, and what te_serve says
@@ -178,6 +185,8 @@ enum te_session_state {
  * @busy: te_serve with something to say, actor
  * @next_id: for xa_alloc_cyclic(), actor
  * @nr_segs: entries of @opens or @serves, actor
+ * @nr_ended: of @serves, those whose SEG_GONE is said: only the peer has to let
+ *	go of them, actor
  */
 struct te_session {
 	struct kref ref;
@@ -187,6 +196,7 @@ struct te_session {
 	struct te_session_addr addr;
 	struct list_head link;
 	struct list_head half_link;
+	bool counted;
 	struct delayed_work actor;
 	struct work_struct free_work;
 
@@ -217,6 +227,7 @@ struct te_session {
 	struct list_head busy;
 	u32 next_id;
 	u32 nr_segs;
+	u32 nr_ended;
 };
 
 void te_session_count_event(enum te_session_event event);
@@ -224,10 +235,10 @@ struct te_session *te_session_find_or_dial(struct net *net,
 					   const struct te_session_addr *addr,
 					   bool *fresh);
 void te_session_leave(struct te_session *s);
-int te_session_accept(struct net *net, const struct te_session_addr *addr,
-		      struct socket *sock, const struct te_sock_calls *calls);
+void te_session_accept(struct net *net, const struct te_session_addr *addr,
+		       struct socket *sock, const struct te_sock_calls *calls);
 bool te_session_crowded(void);
-void te_session_fade(struct net *net);
+void te_session_fade(struct net *net, bool fade);
 void te_session_kick(struct te_session *s);
 void te_session_get(struct te_session *s);
 void te_session_put(struct te_session *s);

@@ -193,6 +193,8 @@ static void serve_destroy(struct te_serve *v)
 	list_del(&v->busy);
 	xa_erase(&s->serves, v->handle);
 	s->nr_segs--;
+	if (v->gone_said)
+		s->nr_ended--;
 	kfree(v);
 }
 
@@ -255,7 +257,7 @@ int te_serve_hear_open(struct te_session *s, const void *buf, u32 len)
 	if (ret)
 		return ret;
 	if (s->nr_segs == TE_SESSION_MAX_SEGS) {
-		te_session_count_event(TE_SESSION_EV_BAD_FRAME);
+		te_session_count_event(TE_SESSION_EV_BROKEN);
 		te_session_close(s, TE_WIRE_ERR_LIMIT, -ECONNRESET);
 		return 0;
 	}
@@ -571,10 +573,12 @@ static int serve_say_swept(struct te_serve *v, void *buf)
 
 static int serve_say_end(struct te_serve *v, void *buf, u8 type, u32 code)
 {
-	if (type == TE_WIRE_SEG_READY)
+	if (type == TE_WIRE_SEG_READY) {
 		v->ready_said = true;
-	else
+	} else {
 		v->gone_said = true;
+		v->session->nr_ended++;
+	}
 	return te_wire_seg_end_encode(buf, type, v->cookie, code);
 }
 

@@ -27,10 +27,11 @@ bool te_session_insecure;
 
 struct workqueue_struct *te_session_wq;
 
-static DEFINE_SPINLOCK(te_sessions_lock); /* protects the next four */
+static DEFINE_SPINLOCK(te_sessions_lock); /* protects the next five */
 static LIST_HEAD(te_sessions);
 static LIST_HEAD(te_half_open);	/* without a hello, oldest first */
 static unsigned int te_nr_half_open;
+static unsigned int te_nr_answering;
 static bool te_sessions_stopped;
 
 /* Sessions whose memory is not freed yet. */
@@ -267,25 +268,23 @@ static void half_open_evict_locked(void)
  * @calls: its original callbacks
  *
  * Context: the listener's work.
- * Return: 0, -ENOMEM, -ENODEV the module goes away.
  */
-int te_session_accept(struct net *net, const struct te_session_addr *addr,
-		      struct socket *sock, const struct te_sock_calls *calls)
+void te_session_accept(struct net *net, const struct te_session_addr *addr,
+		       struct socket *sock, const struct te_sock_calls *calls)
 {
 	struct te_session *s;
-	int ret = 0;
+	bool stopped;
 
 	s = session_create(net, addr, false);
 	if (!s) {
 		te_sock_release(sock, calls);
-		return -ENOMEM;
+		return;
 	}
 	te_sock_adopt(&s->sock, sock, calls);
 
 	spin_lock(&te_sessions_lock);
-	if (te_sessions_stopped) {
-		ret = -ENODEV;
-	} else {
+	stopped = te_sessions_stopped;
+	if (!stopped) {
 		if (te_nr_half_open >= TE_SESSION_MAX_HALF_OPEN)
 			half_open_evict_locked();
 		list_add_tail(&s->half_link, &te_half_open);
@@ -294,13 +293,12 @@ int te_session_accept(struct net *net, const struct te_session_addr *addr,
 	}
 	spin_unlock(&te_sessions_lock);
 
-	if (ret) {
+	if (stopped) {
 		te_sock_close(&s->sock);
 		te_session_put(s);
-		return ret;
+		return;
 	}
 	session_start(s);
-	return 0;
 }
 
 /*
@@ -328,19 +326,33 @@ static void session_leave_half_open(struct te_session *s)
 		te_listen_resume();
 }
 
-/* Nothing is exported in @net any more: let answering sessions go soon. */
-void te_session_fade(struct net *net)
+/*
+ * Nothing is exported in @net any more: let answering sessions go soon; or
+ * something is again. te_listen_mutex orders the two.
+ */
+void te_session_fade(struct net *net, bool fade)
 {
 	struct te_session *s;
 
 	spin_lock(&te_sessions_lock);
 	list_for_each_entry(s, &te_sessions, link) {
 		if (!s->asking && net_eq(s->net, net)) {
-			set_bit(TE_SESSION_FADE, &s->bits);
+			assign_bit(TE_SESSION_FADE, &s->bits, fade);
 			te_session_kick(s);
 		}
 	}
 	spin_unlock(&te_sessions_lock);
+}
+
+/* One more that answers, if there may be. Actor. */
+static bool session_count_answering(struct te_session *s)
+{
+	spin_lock(&te_sessions_lock);
+	s->counted = te_nr_answering < TE_SESSION_MAX_ANSWERING;
+	if (s->counted)
+		te_nr_answering++;
+	spin_unlock(&te_sessions_lock);
+	return s->counted;
 }
 
 /* Nobody uses the session any more; twice does nothing. Actor. */
@@ -364,6 +376,8 @@ static void session_die(struct te_session *s)
 	s->state = TE_SESSION_DEAD;
 	spin_lock(&te_sessions_lock);
 	list_del_init(&s->link);
+	if (s->counted)
+		te_nr_answering--;
 	spin_unlock(&te_sessions_lock);
 	te_session_put(s);
 }
@@ -414,13 +428,37 @@ void te_session_close(struct te_session *s, u32 code, int error)
 	s->deadline = jiffies + msecs_to_jiffies(TE_SESSION_CLOSE_MS);
 }
 
+/* What sockets say, in words of the errno table. */
+static int sock_errno(int error)
+{
+	switch (error) {
+	case -ECONNREFUSED:
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+	case -ETIMEDOUT:
+		return error;
+	case -EHOSTDOWN:
+	case -EACCES:
+	case -EPERM:
+		return -EHOSTUNREACH;
+	case -ENETDOWN:
+	case -ENONET:
+	case -EADDRNOTAVAIL:
+	case -EAFNOSUPPORT:
+	case -ENODEV:
+		return -ENETUNREACH;
+	default:
+		return -ECONNRESET;
+	}
+}
+
 /* Something failed that the session does not survive. Actor. */
 static void session_end(struct te_session *s, int error)
 {
 	switch (error) {
 	case -EBADMSG:
 	case -EPROTO:
-		te_session_count_event(TE_SESSION_EV_BAD_FRAME);
+		te_session_count_event(TE_SESSION_EV_BROKEN);
 		pr_notice_ratelimited("te: session with %pI6c: not what we speak, type %u length %u\n",
 				      &s->addr.addr, s->sock.rx_msg.type,
 				      s->sock.rx_msg.length);
@@ -433,7 +471,7 @@ static void session_end(struct te_session *s, int error)
 		if (s->state == TE_SESSION_ASKING ||
 		    s->state == TE_SESSION_ANSWERING)
 			te_session_count_event(TE_SESSION_EV_LOST);
-		session_lost(s, error);
+		session_lost(s, sock_errno(error));
 	}
 }
 
@@ -488,7 +526,7 @@ static int session_hear_hello_reply(struct te_session *s, const void *buf,
 	}
 	if (reply.auth_method != TE_WIRE_AUTH_NONE)
 		return -EPROTO;
-	ret = te_sock_grow(&s->sock);
+	ret = te_sock_grow(&s->sock, TE_WIRE_MAX_PAYLOAD, TE_SESSION_SHORT_TX);
 	if (ret)
 		return ret;
 
@@ -514,7 +552,7 @@ static int session_welcome(struct te_session *s, const struct te_msg_hello *hell
 	void *buf;
 	int ret;
 
-	ret = te_sock_grow(&s->sock);
+	ret = te_sock_grow(&s->sock, TE_SESSION_SHORT_RX, TE_SESSION_LONG_TX);
 	if (ret)
 		return ret;
 	s->peer = te_peer_create(&s->addr.addr, s->addr.scope_id);
@@ -552,8 +590,10 @@ static int session_hear_hello(struct te_session *s, const void *buf, u32 len)
 		code = TE_WIRE_ERR_VERSION;
 	else if (hello.auth_method != TE_WIRE_AUTH_NONE)
 		code = TE_WIRE_ERR_AUTH;
+	else if (!session_count_answering(s))
+		code = TE_WIRE_ERR_LIMIT;
 	if (code != TE_WIRE_OK) {
-		te_session_count_event(TE_SESSION_EV_HELLO_REFUSED);
+		te_session_count_event(TE_SESSION_EV_REFUSED);
 		te_session_close(s, code, -EPROTO);
 		return 0;
 	}
@@ -562,9 +602,12 @@ static int session_hear_hello(struct te_session *s, const void *buf, u32 len)
 
 static int session_hear_ping(struct te_session *s, const void *buf, u32 len)
 {
+	int ret;
+
+	ret = te_wire_ping_decode(buf, len, &s->pong_stamp);
 	/* One answer does for all that came at once. */
-	s->pong_due = true;
-	return te_wire_ping_decode(buf, len, &s->pong_stamp);
+	s->pong_due |= !ret;
+	return ret;
 }
 
 static int session_hear_pong(struct te_session *s, const void *buf, u32 len)
@@ -665,11 +708,11 @@ static bool session_in_use(struct te_session *s)
 {
 	bool conns;
 
-	if (s->nr_segs || !list_empty(&s->asks))
-		return true;
-	/* Closed segments whose requests go on. */
+	/* Whoever waits for a segment, has one, or has requests holds a te_seg. */
 	if (s->asking)
 		return atomic_read(&s->peer->nr_segs);
+	if (s->nr_segs > s->nr_ended)
+		return true;
 	/* The peer's requests, unless nothing is left that they could reach. */
 	if (test_bit(TE_SESSION_FADE, &s->bits))
 		return false;
@@ -713,7 +756,7 @@ static int session_tick(struct te_session *s)
 	case TE_SESSION_ACCEPTED:
 		if (time_before(jiffies, s->deadline))
 			return 0;
-		te_session_count_event(TE_SESSION_EV_HELLO_TIMEOUT);
+		te_session_count_event(TE_SESSION_EV_REFUSED);
 		return -ETIMEDOUT;
 	case TE_SESSION_DIALING:
 	case TE_SESSION_GREETING:
@@ -847,7 +890,7 @@ static void session_actor(struct work_struct *work)
 	} else if (test_bit(TE_SESSION_EVICT, &s->bits) &&
 		   !list_empty(&s->half_link)) {
 		/* No last words: strangers must not keep memory busy. */
-		te_session_count_event(TE_SESSION_EV_CROWDED);
+		te_session_count_event(TE_SESSION_EV_REFUSED);
 		session_lost(s, -ECONNRESET);
 	}
 

@@ -36,14 +36,11 @@ struct te_session_addr {
 	u16 port;
 };
 
-/* What happened to connections since load (te_session_event_count()). */
+/* What happened to connections since load: see struct te_ioc_stats. */
 enum te_session_event {
-	TE_SESSION_EV_DENIED,		/* refused: from another host */
-	TE_SESSION_EV_CROWDED,		/* dropped: too many without a hello */
-	TE_SESSION_EV_HELLO_TIMEOUT,	/* dropped: no hello in time */
-	TE_SESSION_EV_HELLO_REFUSED,	/* refused: version or authentication */
-	TE_SESSION_EV_BAD_FRAME,	/* closed: the peer broke the protocol */
-	TE_SESSION_EV_LOST,		/* connection lost, or peer silent */
+	TE_SESSION_EV_REFUSED,
+	TE_SESSION_EV_BROKEN,
+	TE_SESSION_EV_LOST,
 	TE_SESSION_NR_EVENTS,
 };
 

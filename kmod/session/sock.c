@@ -25,8 +25,6 @@
 
 #include "session/priv.h"
 
-/* Own frames are shorter than allowed: this is what a session has on its way. */
-#define TE_SOCK_TX_BYTES	(16384 - TE_SOCK_LAST_BYTES)
 /* A hello and, behind it, a BYE. */
 #define TE_SOCK_SMALL_BYTES	256
 /* Kept free for the last frame. */
@@ -56,15 +54,15 @@ void te_sock_destroy(struct te_sock *ts)
 }
 
 /*
- * Both know each other: room for any frame. What waits to be sent is kept; what
- * was received last is not.
+ * Both know each other: room for what may come and go now, in bytes of payload
+ * and of frames. What waits to be sent is kept; what was received last is not.
  */
-int te_sock_grow(struct te_sock *ts)
+int te_sock_grow(struct te_sock *ts, u32 rx_room, u32 tx_room)
 {
 	void *rx_buf, *tx_buf;
 
-	rx_buf = kvmalloc(TE_WIRE_MAX_PAYLOAD, GFP_KERNEL);
-	tx_buf = kvmalloc(TE_SOCK_TX_BYTES + TE_SOCK_LAST_BYTES, GFP_KERNEL);
+	rx_buf = kvmalloc(rx_room, GFP_KERNEL);
+	tx_buf = kvmalloc(tx_room + TE_SOCK_LAST_BYTES, GFP_KERNEL);
 	if (!rx_buf || !tx_buf) {
 		kvfree(rx_buf);
 		kvfree(tx_buf);
@@ -73,9 +71,9 @@ int te_sock_grow(struct te_sock *ts)
 	memcpy(tx_buf, ts->tx_buf, ts->tx_len);
 	te_sock_destroy(ts);
 	ts->rx_buf = rx_buf;
-	ts->rx_room = TE_WIRE_MAX_PAYLOAD;
+	ts->rx_room = rx_room;
 	ts->tx_buf = tx_buf;
-	ts->tx_room = TE_SOCK_TX_BYTES;
+	ts->tx_room = tx_room;
 	return 0;
 }
 
@@ -275,6 +273,7 @@ int te_sock_recv(struct te_sock *ts, struct te_msg_hdr *msg)
 		ts->rx_have += ret;
 		if (ts->rx_have < hdr_len)
 			continue;
+		ts->rx_msg = (struct te_msg_hdr) {};
 		ret = te_wire_hdr_decode(&ts->rx_hdr, hdr_len, &ts->rx_msg);
 		if (ret)
 			return ret;

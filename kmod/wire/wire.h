@@ -287,9 +287,6 @@ static_assert(sizeof(struct te_wire_seg_end) == 8);
 #define TE_WIRE_MAX_HELLO	sizeof(struct te_wire_hello_reply)
 
 /* What fits into one frame of @room bytes. */
-#define TE_WIRE_ARRAY_ROOM(room, entry)					\
-	(((room) - TE_WIRE_FRAME(sizeof(struct te_wire_seg_array))) /	\
-	 sizeof(entry))
 #define TE_WIRE_KEYS_ROOM(room)						\
 	(((room) - TE_WIRE_FRAME(sizeof(struct te_wire_seg_keys))) /	\
 	 sizeof(__le32))

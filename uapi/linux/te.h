@@ -242,7 +242,8 @@ struct te_ioc_info {
 };
 
 /**
- * struct te_ioc_stats - live objects of this node (TE_IOC_STATS)
+ * struct te_ioc_stats - live objects of this node, and events since load
+ *	(TE_IOC_STATS)
  * @size: in, sizeof(struct)
  * @flags: in, must be zero
  * @contexts: out, open contexts
@@ -256,6 +257,10 @@ struct te_ioc_info {
  * @endpoints: out, endpoints, connecting, live and draining; connections that
  *	a peer opened count too
  * @slices: out, slices alive
+ * @sessions_refused: out, connections refused: other hosts without insecure=1,
+ *	no hello in time, too many, version or authentication
+ * @sessions_broken: out, connections closed because the peer broke the protocol
+ * @sessions_lost: out, sessions lost to the network or a silent peer
  */
 struct te_ioc_stats {
 	__u32 size;
@@ -270,6 +275,9 @@ struct te_ioc_stats {
 	__aligned_u64 sessions;
 	__aligned_u64 endpoints;
 	__aligned_u64 slices;
+	__aligned_u64 sessions_refused;
+	__aligned_u64 sessions_broken;
+	__aligned_u64 sessions_lost;
 };
 
 /**
@@ -620,7 +628,8 @@ TE_ASSERT(te_ioc_info, node_id, 32);
 TE_ASSERT_SIZE(te_ioc_info, 48);
 TE_ASSERT(te_ioc_stats, contexts, 8);
 TE_ASSERT(te_ioc_stats, slices, 80);
-TE_ASSERT_SIZE(te_ioc_stats, 88);
+TE_ASSERT(te_ioc_stats, sessions_lost, 104);
+TE_ASSERT_SIZE(te_ioc_stats, 112);
 TE_ASSERT(te_ioc_setup, status_bytes, 16);
 TE_ASSERT_SIZE(te_ioc_setup, 32);
 TE_ASSERT_SIZE(te_ioc_eventfd, 16);
