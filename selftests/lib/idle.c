@@ -47,7 +47,8 @@ static int check(const char *path)
 		return -1;
 	fclose(f);
 	ret = te_settle_all();
-	return te_rdma_settle(&r) ?: ret;
+	ret = te_rdma_settle(&r) ?: ret;
+	return te_pins_settle() ?: ret;
 }
 
 int main(int argc, char **argv)

@@ -171,6 +171,44 @@ long te_vm_pin_kib(void)
 	return kib;
 }
 
+long te_pins(void)
+{
+	int refresh = open("/proc/sys/vm/stat_refresh", O_WRONLY | O_CLOEXEC);
+	long acquired = 0, released = 0;
+	char line[128];
+	FILE *f;
+
+	/* Counts are kept by CPU; one CPU alone has no such file. */
+	if (refresh >= 0) {
+		if (write(refresh, "1", 1) != 1)
+			printf("# stat_refresh: %s\n", strerror(errno));
+		close(refresh);
+	}
+	f = fopen("/proc/vmstat", "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		sscanf(line, "nr_foll_pin_acquired %ld", &acquired);
+		sscanf(line, "nr_foll_pin_released %ld", &released);
+	}
+	if (f)
+		fclose(f);
+	return acquired - released;
+}
+
+int te_pins_settle(void)
+{
+	unsigned long long end = te_now_ms() + TE_SETTLE_MS;
+	long pins;
+
+	while ((pins = te_pins()) != 0) {
+		if (te_now_ms() > end) {
+			printf("# %ld pages are still pinned\n", pins);
+			return -ETIME;
+		}
+		te_sleep_ms(20);
+	}
+	return 0;
+}
+
 unsigned long long te_now_ms(void)
 {
 	struct timespec t;

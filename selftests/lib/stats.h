@@ -48,6 +48,15 @@ int te_rdma_settle(const struct te_rdma *base);
 /* VmPin of this process, KiB; -1 when the kernel does not tell. */
 long te_vm_pin_kib(void);
 
+/*
+ * Pins that the kernel has given out and not got back, by anybody; pages that
+ * te has lost count of show here and nowhere else.
+ */
+long te_pins(void);
+
+/* Waits until there are none. 0 or -ETIME, printed. */
+int te_pins_settle(void);
+
 /* Milliseconds of a clock that does not jump. */
 unsigned long long te_now_ms(void);
 void te_sleep_ms(unsigned int ms);

@@ -5,7 +5,7 @@
  *
  * A case is a row of a table; EXPECT_ROW() says which one failed. CLEAN() at
  * the end of a test is the common oracle: nothing of te is left, no page is
- * pinned.
+ * pinned, by te's count and by the kernel's.
  */
 #ifndef TE_TEST_TEST_H
 #define TE_TEST_TEST_H
@@ -37,6 +37,7 @@
 #define CLEAN() do { \
 	EXPECT_EQ(0, te_settle()); \
 	EXPECT_EQ(0, te_vm_pin_kib()); \
+	EXPECT_EQ(0, te_pins_settle()); \
 } while (0)
 
 #endif

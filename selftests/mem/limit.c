@@ -46,8 +46,8 @@ FIXTURE_SETUP(limit)
 FIXTURE_TEARDOWN(limit)
 {
 	raw_close(&self->r);
-	CLEAN();
 	EXPECT_EQ(0, setresuid(0, 0, 0));
+	CLEAN();
 	EXPECT_EQ(0, chmod(TE_DEVICE, self->mode));
 }
 
