@@ -278,7 +278,7 @@ int te_session_listen(struct net *net)
 	} else {
 		l = listener_create(net);
 		if (IS_ERR(l))
-			ret = PTR_ERR(l);
+			ret = PTR_ERR(l) == -EADDRINUSE ? -EADDRINUSE : -ENOMEM;
 		else
 			list_add(&l->link, &te_listeners);
 		te_session_fade(net, false);

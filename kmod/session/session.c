@@ -446,7 +446,12 @@ static int sock_errno(int error)
 	case -EADDRNOTAVAIL:
 	case -EAFNOSUPPORT:
 	case -ENODEV:
+	case -EINVAL: /* a blackhole route */
 		return -ENETUNREACH;
+	case -ENFILE:
+	case -ENOBUFS:
+	case -ENOMEM:
+		return -ENOMEM;
 	default:
 		return -ECONNRESET;
 	}

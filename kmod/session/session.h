@@ -104,8 +104,7 @@ void te_session_close_segment(struct te_seg *seg);
  * Counted: the first call starts to listen.
  *
  * Context: process, sleeps.
- * Return: 0, -EADDRINUSE another program has the port, -ENOMEM, or what the
- * network stack says.
+ * Return: 0, -EADDRINUSE another program has the port, -ENOMEM.
  */
 int te_session_listen(struct net *net);
 
