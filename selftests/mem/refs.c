@@ -65,6 +65,23 @@ TEST_F(refs, duplicate)
 	EXPECT_NE(a, b);
 }
 
+/* All is done when the last unregister returns, not some time after. */
+TEST_F_TIMEOUT(refs, at_once, SLOW)
+{
+	struct te_ioc_stats s;
+	uint32_t mr;
+	int i;
+
+	for (i = 0; i < 300; i++) {
+		ASSERT_EQ(0, raw_mr(self->r.fd, self->map, SIZE, L | M, &mr));
+		ASSERT_EQ(0, raw_unmr(self->r.fd, mr, 0));
+		ASSERT_EQ(0, te_stats(&s));
+		ASSERT_EQ(0, s.mrs);
+		ASSERT_EQ(0, s.pinned_pages);
+		ASSERT_EQ(0, te_vm_pin_kib());
+	}
+}
+
 struct row {
 	const char *desc;
 	size_t off, len;
