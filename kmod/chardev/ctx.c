@@ -50,8 +50,10 @@ static void ctx_drop_batches(struct te_ctx *ctx)
 	struct te_batch *batch;
 	unsigned long id;
 
-	xa_for_each(&ctx->batches, id, batch)
+	xa_for_each(&ctx->batches, id, batch) {
 		te_batch_abandon(batch);
+		cond_resched();
+	}
 	xa_destroy(&ctx->batches);
 }
 
@@ -63,6 +65,7 @@ static void ctx_drop_segs(struct te_ctx *ctx)
 	xa_for_each(&ctx->segs, id, seg) {
 		te_session_close_segment(seg);
 		te_seg_put(seg);
+		cond_resched();
 	}
 	xa_destroy(&ctx->segs);
 }

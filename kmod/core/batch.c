@@ -221,6 +221,8 @@ int te_batch_admit(struct te_batch *batch, u32 nr)
 	      te_ring_reserve(batch->ring, batch_entries_for(batch, nr));
 	if (ret) {
 		spin_unlock(&batch->lock);
+		for (i = first; i < first + nr; i++)
+			te_slot_write(batch->tasks[i].slot, TE_WAITING, 0, 0);
 		return ret;
 	}
 	refcount_add(nr, &batch->ref.refcount);

@@ -240,7 +240,8 @@ bool te_task_doomed(struct te_task *task);
  * @dev: whose keys to use
  * @more: false: nothing is left to cut now, the mover unqueues the task
  *
- * Return: the slice, counted as in flight, or NULL.
+ * Return: the slice, counted as in flight, or NULL: with @more there is no memory
+ * for one now.
  */
 struct te_slice *te_slice_cut(struct te_task *task, struct te_dev *dev,
 			      bool *more);

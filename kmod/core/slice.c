@@ -39,10 +39,15 @@ void te_slice_exit(void)
 	kmem_cache_destroy(te_slice_cache);
 }
 
+/* A mover must not sleep here: it alone gives its slices back. */
 static struct te_slice *slice_alloc(void)
 {
-	te_count(TE_NR_SLICES, 1);
-	return mempool_alloc(te_slice_pool, GFP_NOIO);
+	struct te_slice *slice;
+
+	slice = mempool_alloc(te_slice_pool, GFP_NOWAIT | __GFP_NOWARN);
+	if (slice)
+		te_count(TE_NR_SLICES, 1);
+	return slice;
 }
 
 void te_slice_free(struct te_slice *slice)
@@ -160,6 +165,9 @@ struct te_slice *te_slice_cut(struct te_task *task, struct te_dev *dev,
 	struct te_slice *spent = NULL;
 	int ret = -ENODATA;
 
+	*more = true;
+	if (!slice)
+		return NULL;
 	spin_lock(&task->batch->lock);
 	if (!te_task_doomed(task)) {
 		ret = slice_take_locked(slice, task, dev, &spent);

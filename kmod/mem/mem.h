@@ -294,6 +294,9 @@ void te_mr_put(struct te_mr *mr);
 bool te_mr_key(struct te_mr *mr, u32 dev_id, u64 addr, u32 *key, u64 *io_addr,
 	       u64 *room);
 
+/* Frees what must not be freed where the last put happens. */
+extern struct workqueue_struct *te_mem_wq;
+
 int te_mem_init(void);
 void te_mem_exit(void);
 
@@ -377,6 +380,7 @@ enum te_seg_state {
  * @nr_rmrs: in @rmrs, capped
  * @nr_live: in @tree
  * @total_keys: over all rmrs, capped
+ * @free_work: frees it
  * @memcg: who is charged for the description: the opener, or NULL
  */
 struct te_seg {
@@ -396,6 +400,7 @@ struct te_seg {
 	u32 nr_live;
 	u32 total_keys;
 	struct mem_cgroup *memcg;
+	struct work_struct free_work;
 };
 
 /* Caps on what one peer may make us keep for one segment. */

@@ -29,7 +29,7 @@ INTERVAL_TREE_DEFINE(struct te_mr, base_rb, u64, base_subtree_last,
 DEFINE_MUTEX(te_maps_mutex);
 LIST_HEAD(te_mrs);
 
-static struct workqueue_struct *te_mr_wq;
+struct workqueue_struct *te_mem_wq;
 /* Who waits for a region to be idle; one for all, as it must outlive them. */
 static DECLARE_WAIT_QUEUE_HEAD(te_mr_idle);
 
@@ -251,7 +251,7 @@ void te_mr_get(struct te_mr *mr)
 void te_mr_put(struct te_mr *mr)
 {
 	if (refcount_dec_and_test(&mr->refs))
-		queue_work(te_mr_wq, &mr->free_work);
+		queue_work(te_mem_wq, &mr->free_work);
 	else if (wq_has_sleeper(&te_mr_idle))
 		wake_up_all(&te_mr_idle);
 }
@@ -282,6 +282,7 @@ void te_mr_drop_all(struct te_space *space)
 	xa_for_each(&space->mrs, id, mr) {
 		xa_erase(&space->mrs, id);
 		te_mr_put(mr);
+		cond_resched();
 	}
 	space->tree = RB_ROOT_CACHED;
 	space->base_tree = RB_ROOT_CACHED;
@@ -290,11 +291,11 @@ void te_mr_drop_all(struct te_space *space)
 
 int te_mem_init(void)
 {
-	te_mr_wq = alloc_workqueue("te_mr", WQ_UNBOUND, 0);
-	return te_mr_wq ? 0 : -ENOMEM;
+	te_mem_wq = alloc_workqueue("te_mem", WQ_UNBOUND, 0);
+	return te_mem_wq ? 0 : -ENOMEM;
 }
 
 void te_mem_exit(void)
 {
-	destroy_workqueue(te_mr_wq);
+	destroy_workqueue(te_mem_wq);
 }

@@ -26,6 +26,25 @@
 INTERVAL_TREE_DEFINE(struct te_rmr, rb, u64, subtree_last, RMR_START, RMR_LAST,
 		     static, rmr_tree)
 
+static void seg_free_work(struct work_struct *work)
+{
+	struct te_seg *seg = container_of(work, struct te_seg, free_work);
+	struct te_rmr *rmr;
+	unsigned long id;
+
+	xa_for_each(&seg->rmrs, id, rmr) {
+		te_rmr_put(rmr);
+		cond_resched();
+	}
+	xa_destroy(&seg->rmrs);
+	mutex_destroy(&seg->lock);
+	atomic_dec(&seg->peer->nr_segs);
+	te_peer_put(seg->peer);
+	mem_cgroup_put(seg->memcg);
+	te_count(TE_NR_SEGMENTS, -1);
+	kfree(seg);
+}
+
 struct te_seg *te_seg_create(struct te_peer *peer, u32 transport)
 {
 	struct te_seg *seg;
@@ -42,26 +61,18 @@ struct te_seg *te_seg_create(struct te_peer *peer, u32 transport)
 	mutex_init(&seg->lock);
 	xa_init(&seg->rmrs);
 	seg->tree = RB_ROOT_CACHED;
+	INIT_WORK(&seg->free_work, seg_free_work);
 	seg->memcg = get_mem_cgroup_from_mm(current->mm);
 	te_count(TE_NR_SEGMENTS, 1);
 	return seg;
 }
 
+/* There may be a million regions, and the last put may be a mover's. */
 static void seg_release(struct kref *ref)
 {
 	struct te_seg *seg = container_of(ref, struct te_seg, ref);
-	struct te_rmr *rmr;
-	unsigned long id;
 
-	xa_for_each(&seg->rmrs, id, rmr)
-		te_rmr_put(rmr);
-	xa_destroy(&seg->rmrs);
-	mutex_destroy(&seg->lock);
-	atomic_dec(&seg->peer->nr_segs);
-	te_peer_put(seg->peer);
-	mem_cgroup_put(seg->memcg);
-	te_count(TE_NR_SEGMENTS, -1);
-	kfree(seg);
+	queue_work(te_mem_wq, &seg->free_work);
 }
 
 void te_seg_get(struct te_seg *seg)

@@ -45,6 +45,7 @@ static int rdev_start(struct te_rdma_dev *rdev)
 		if (ret)
 			return ret;
 	}
+	te_dev_down(&rdev->dev);
 	te_rdma_svc_stop(rdev);
 	ret = te_rdma_svc_start(rdev);
 	if (ret)

@@ -268,7 +268,7 @@ int te_rdma_svc_post(struct te_rdma_dev *rdev, struct ib_send_wr *first,
 	ret = ib_post_send(svc->id->qp, first, NULL);
 	if (!ret && !wait_for_completion_timeout(&svc->posted,
 						 msecs_to_jiffies(TE_SVC_POST_MS)))
-		ret = -ETIMEDOUT;
+		ret = -EIO;
 	if (!ret && svc->status != IB_WC_SUCCESS)
 		ret = -EIO;
 	if (ret)

@@ -259,6 +259,7 @@ void te_open_fail_all(struct te_session *s, int error)
 	xa_for_each(&s->opens, cookie, o) {
 		open_fail_quietly(o, error);
 		open_drop(s, o);
+		cond_resched();
 	}
 	te_xport_scan();
 }

@@ -47,7 +47,9 @@ struct te_queue {
  * @starved: tasks that wait for room in the store, te_task.link
  * @finished: te_slice.link, from the transport
  * @stuck: an endpoint is stuck: look again in time
- * @look_at: jiffies when to look again while @stuck or with @starved tasks
+ * @no_slices: there was no memory to cut any: try again in time
+ * @look_at: jiffies when to look again while @stuck, @no_slices, or with
+ *	@starved tasks
  *
  * Only @flags is touched by others.
  */
@@ -63,6 +65,7 @@ struct te_worker {
 	struct list_head starved;
 	struct list_head finished;
 	bool stuck;
+	bool no_slices;
 	unsigned long look_at;
 };
 

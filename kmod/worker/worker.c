@@ -142,16 +142,18 @@ static u32 ep_cut(struct te_ep *ep, u32 max, struct list_head *chain)
 {
 	struct te_slice *slice;
 	struct te_task *task;
+	bool more, starved = false;
 	u32 n = 0, turn;
-	bool more;
 
-	while (n < max && ep->nr_queued) {
+	while (n < max && ep->nr_queued && !starved) {
 		task = ep_next_task(ep);
 		more = true;
 		for (turn = 0; more && turn < TE_QUANTUM && n < max; turn++) {
 			slice = te_slice_cut(task, ep->dev, &more);
-			if (!slice)
+			if (!slice) {
+				starved = more;
 				break;
+			}
 			slice->ep = ep;
 			list_add_tail(&slice->link, chain);
 			n++;
@@ -179,8 +181,10 @@ static bool ep_post(struct te_worker *w, struct te_ep *ep)
 		if (!room)
 			break;
 		n = ep_cut(ep, room, &chain);
-		if (!n)
+		if (!n) {
+			w->no_slices |= ep->nr_queued;
 			break;
+		}
 		ep->inflight += n;
 		ops->post(ep, &chain, &w->finished);
 		any = true;
@@ -199,6 +203,7 @@ static bool worker_post(struct te_worker *w)
 	struct te_ep *ep;
 	bool any = false;
 
+	w->no_slices = false;
 	/* Another one is first in each round: room is shared. */
 	list_rotate_left(&w->active);
 	list_splice_init(&w->active, &turn);
@@ -214,7 +219,7 @@ static bool worker_post(struct te_worker *w)
 /* There is something that no event will tell of. */
 static bool worker_waits(struct te_worker *w)
 {
-	return w->stuck || !list_empty(&w->starved);
+	return w->stuck || w->no_slices || !list_empty(&w->starved);
 }
 
 static void worker_sleep(struct te_worker *w)

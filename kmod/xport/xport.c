@@ -98,19 +98,35 @@ void te_dev_up(struct te_dev *dev)
 	int ret;
 
 	mutex_lock(&te_maps_mutex);
-	if (dev->up)
-		goto out_unlock;
-	/* What was registered before it came is reached through it too. */
+	/* What was registered while it was away is reached through it too. */
 	list_for_each_entry(mr, &te_mrs, link) {
+		if (xa_load(&mr->maps, dev->id))
+			continue;
 		ret = dev_map(dev, mr);
 		if (ret)
 			pr_warn_ratelimited("te: %s: a region of %llu bytes cannot be mapped: %d\n",
 					    dev->name, te_mr_length(mr), ret);
 	}
-	dev->up = true;
-	list_add_tail_rcu(&dev->link, &te_devs);
-out_unlock:
+	if (!dev->up) {
+		dev->up = true;
+		list_add_tail_rcu(&dev->link, &te_devs);
+	}
 	mutex_unlock(&te_maps_mutex);
+}
+
+void te_dev_down(struct te_dev *dev)
+{
+	bool was_up;
+
+	mutex_lock(&te_maps_mutex);
+	was_up = dev->up;
+	if (was_up)
+		list_del_rcu(&dev->link);
+	dev->up = false;
+	mutex_unlock(&te_maps_mutex);
+	/* It may be listed again: readers must have left it. */
+	if (was_up)
+		synchronize_rcu();
 }
 
 static void dev_unmap_all(struct te_dev *dev)
@@ -133,13 +149,7 @@ static void dev_unmap_all(struct te_dev *dev)
 
 void te_dev_del(struct te_dev *dev)
 {
-	mutex_lock(&te_maps_mutex);
-	if (dev->up)
-		list_del_rcu(&dev->link);
-	dev->up = false;
-	mutex_unlock(&te_maps_mutex);
-	synchronize_rcu();
-
+	te_dev_down(dev);
 	te_host->dev_stop(dev);
 
 	mutex_lock(&te_maps_mutex);
@@ -166,21 +176,20 @@ u32 te_dev_describe(struct te_rdev *out, u32 max)
 int te_xport_map_mr(struct te_mr *mr)
 {
 	struct te_dev *dev;
-	bool mapped = false;
 	int ret = 0;
 
 	mutex_lock(&te_maps_mutex);
 	list_add(&mr->link, &te_mrs);
 	list_for_each_entry(dev, &te_devs, link) {
-		int err = dev_map(dev, mr);
-
-		if (err)
-			ret = ret ?: err;
-		else
-			mapped = true;
+		ret = dev_map(dev, mr);
+		/* On its way down: te_dev_up() will map it. */
+		if (ret == -ENETDOWN)
+			ret = 0;
+		if (ret)
+			break;
 	}
 	mutex_unlock(&te_maps_mutex);
-	return mapped ? 0 : ret;
+	return ret;
 }
 
 void te_xport_scan(void)

@@ -146,6 +146,8 @@ int te_dev_add(struct te_dev *dev);
  * @dev: added, @self set
  */
 void te_dev_up(struct te_dev *dev);
+/* It cannot register now: nobody picks it until it is up again. May sleep. */
+void te_dev_down(struct te_dev *dev);
 /**
  * te_dev_del() - take a dev away
  * @dev: added; its work ends with -ENODEV, its maps are unmapped
@@ -161,7 +163,7 @@ void te_dev_put(struct te_dev *dev);
 u32 te_dev_describe(struct te_rdev *out, u32 max);
 /*
  * Map a new region, not visible yet, on every dev that is up. Return: 0, or the
- * first error when there are devs and none of them can reach it.
+ * first error: -ENOMEM, -EIO.
  */
 int te_xport_map_mr(struct te_mr *mr);
 /* Make all movers look for tasks that must end. Any context. */

@@ -343,7 +343,8 @@ struct te_ioc_eventfd {
  * is unregistered, also after munmap().
  *
  * Errors: EINVAL, EOVERFLOW, EFAULT, EEXIST, ENOMEM, EOPNOTSUPP (dma-buf,
- * location, memory that cannot be pinned for long), EINTR.
+ * location, memory that cannot be pinned for long), EIO (a NIC that is up cannot
+ * register it), EINTR.
  */
 struct te_ioc_mr_register {
 	__u32 size;
