@@ -6,7 +6,7 @@
 
 VM	:= selftests/vm
 BUILD	:= $(CURDIR)/build
-KERNELS	:= um 6.12 6.1
+GUEST_KERNELS	:= um 6.12 6.1
 
 # `make all` and `make install` build for KDIR: the running kernel if its headers
 # are here, else Debian's 6.12. Each kernel has its own folder under build/.
@@ -25,7 +25,7 @@ udevdir	?= $(prefix)/lib/udev
 moddir	?= /lib/modules
 
 .PHONY: help all module libte tools te-demo demo check check-quick bench vm lint \
-	install clean build-packages $(KERNELS:%=modules-%)
+	install clean build-packages $(GUEST_KERNELS:%=modules-%)
 
 help:
 	@echo 'make all          te.ko for KDIR ($(or $(KDIR),Debian 6.12)), libte, tools'
@@ -66,7 +66,7 @@ define build_module
 		$${arch:+ARCH=$$arch} $(3) W=1 modules
 endef
 
-$(KERNELS:%=modules-%): modules-%: build-packages
+$(GUEST_KERNELS:%=modules-%): modules-%: build-packages
 	$(call build_module,$*,kdir=`$(VM)/kernel.sh kdir $*` && arch=`$(VM)/kernel.sh arch $*`,KCFLAGS=-Werror)
 
 ifeq ($(NAME),host)

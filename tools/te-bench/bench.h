@@ -13,6 +13,7 @@
  * struct bench_opts - the command line
  * @is_target: --mode
  * @verify: check patterns on both sides
+ * @share: requests in flight may use the same bytes
  * @json: print one JSON object in place of text
  * @duration_given: --duration was there; a target otherwise runs for ever
  * @opcode: TE_READ or TE_WRITE
@@ -30,6 +31,7 @@
 struct bench_opts {
 	bool is_target;
 	bool verify;
+	bool share;
 	bool json;
 	bool duration_given;
 	uint32_t opcode;

@@ -54,7 +54,9 @@ static int used_bytes(const struct bench_opts *o, uint64_t *used)
 	if (__builtin_mul_overflow(slots, o->batch_size, used) ||
 	    __builtin_mul_overflow(*used, o->block_size, used))
 		return say_error(0, "threads x inflight x batch_size x block_size is absurd");
-	if (*used > o->buffer_size)
+	if (o->share && *used > o->buffer_size)
+		*used = o->buffer_size - o->buffer_size % o->block_size;
+	if (*used > o->buffer_size || !*used)
 		return say_error(0, "threads x inflight x batch_size x block_size is %" PRIu64
 				 " bytes: raise --buffer_size on both sides, or lower one of them",
 				 *used);
@@ -142,6 +144,7 @@ static int open_remote(struct initiator *in)
 		return say_error(0, "%s is too small, the target's --buffer_size must be %" PRIu64,
 				 opts->segment_id, in->used);
 	in->load.remote = buf.addr;
+	in->load.used = in->used;
 	return 0;
 }
 

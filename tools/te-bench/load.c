@@ -195,8 +195,9 @@ static int thread_prepare(struct load_thread *t, uint32_t index)
 		for (i = 0; i < opts->batch_size; i++, req++) {
 			req->opcode = opts->opcode;
 			req->segment = load->seg;
-			req->local_addr = (uintptr_t)load->local + offset;
-			req->remote_addr = load->remote + offset;
+			req->local_addr = (uintptr_t)load->local +
+					  offset % load->used;
+			req->remote_addr = load->remote + offset % load->used;
 			req->length = opts->block_size;
 			offset += opts->block_size;
 		}

@@ -16,15 +16,18 @@ struct te;
  * @seg: open segment
  * @local: registered memory
  * @remote: address in the segment
+ * @used: bytes of both ranges that are used, a multiple of the block size
  *
  * Request i of batch k of thread t moves block (t * inflight + k) * batch_size + i
- * of both ranges, so no two requests in flight share a byte.
+ * of both ranges, modulo @used: unless that is made small on purpose, no two
+ * requests in flight share a byte.
  */
 struct load {
 	struct te *te;
 	uint32_t seg;
 	void *local;
 	uint64_t remote;
+	uint64_t used;
 };
 
 /**

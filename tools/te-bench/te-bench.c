@@ -35,6 +35,7 @@ enum {
 	OPT_SEGMENT_NAME,
 	OPT_THREADS,
 	OPT_VERIFY,
+	OPT_SHARE,
 };
 
 static const struct option long_opts[] = {
@@ -54,6 +55,7 @@ static const struct option long_opts[] = {
 	{ "segment-name", required_argument, NULL, OPT_SEGMENT_NAME },
 	{ "threads", required_argument, NULL, OPT_THREADS },
 	{ "verify", no_argument, NULL, OPT_VERIFY },
+	{ "share", no_argument, NULL, OPT_SHARE },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -71,6 +73,7 @@ static const char usage[] =
 "  --buffer_size=BYTES          registered memory, either side (64M)\n"
 "  --protocol=auto|rdma|tcp|local  (auto)\n"
 "  --verify                     check a pattern on both sides after the run\n"
+"  --share                      requests in flight may share the buffer's bytes\n"
 "  --json                       print the result as one JSON object\n"
 "  --device=PATH                (/dev/te)\n"
 "\n"
@@ -178,6 +181,9 @@ static int parse_one(int opt, struct bench_opts *o)
 	case OPT_VERIFY:
 		o->verify = true;
 		return 0;
+	case OPT_SHARE:
+		o->share = true;
+		return 0;
 	default:
 		return -EINVAL;	/* getopt has told */
 	}
@@ -214,6 +220,8 @@ static int parse(int argc, char **argv, struct bench_opts *o)
 		return say_error(0, "%s: not a flag", argv[optind]);
 	if (!o->is_target && !o->segment_id)
 		return say_error(0, "--segment_id=host[:port]/name is missing");
+	if (o->share && o->verify)
+		return say_error(0, "--share and --verify exclude each other");
 
 	return 0;
 }
