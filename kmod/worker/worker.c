@@ -21,6 +21,8 @@
 
 /* Slices in one chain: one doorbell, one signalled work request. */
 #define TE_CHAIN	16U
+/* Polls in one round, so that a fast NIC cannot keep a mover from posting. */
+#define TE_POLLS	64U
 /* Slices of one task before the next context has its turn. */
 #define TE_QUANTUM	4U
 
@@ -77,12 +79,20 @@ static void worker_finish(struct te_worker *w)
 	}
 }
 
+/*
+ * All that has completed, before anything is posted: what was posted meanwhile
+ * would delay whoever waits for a completion further back.
+ */
 static bool worker_poll(struct te_worker *w)
 {
-	u32 n = worker_ops(w)->poll(&w->mover, &w->finished);
+	u32 budget = TE_POLLS;
+	bool any = false;
 
-	worker_finish(w);
-	return n;
+	while (budget-- && worker_ops(w)->poll(&w->mover, &w->finished)) {
+		worker_finish(w);
+		any = true;
+	}
+	return any;
 }
 
 /*
