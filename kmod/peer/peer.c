@@ -89,7 +89,7 @@ bool te_peer_bury(struct te_peer *peer, int error)
 	spin_lock(&peer->lock);
 	first = !peer->error;
 	if (first) {
-		WRITE_ONCE(peer->error, error);
+		WRITE_ONCE(peer->error, error ?: -ECONNRESET);
 		list_for_each_entry(conn, &peer->conns, link)
 			conn->kill(conn);
 	}

@@ -651,6 +651,9 @@ struct te_seg *te_session_open_segment(struct net *net,
 		if (IS_ERR(s))
 			return ERR_CAST(s);
 		seg = open_over(s, name, len, transport, end);
+		/* It went down before it took the order: it knows why. */
+		if (fresh && seg == ERR_PTR(-ESHUTDOWN))
+			seg = ERR_PTR(te_peer_error(s->peer) ?: -ECONNRESET);
 		te_session_put(s);
 	} while (IS_ERR(seg) && !fresh && open_may_retry(PTR_ERR(seg)) &&
 		 ++tries < TE_OPEN_MAX_TRIES && time_before(jiffies, end));

@@ -358,12 +358,13 @@ static bool session_count_answering(struct te_session *s)
 /* Nobody uses the session any more; twice does nothing. Actor. */
 static void session_down(struct te_session *s, int error)
 {
+	/* Why comes before that: who finds it closed asks the peer. */
+	if (s->peer)
+		te_peer_kill(s->peer, error);
 	spin_lock(&s->lock);
 	s->closed = true;
 	spin_unlock(&s->lock);
 
-	if (s->peer)
-		te_peer_kill(s->peer, error);
 	te_open_fail_all(s, error);
 	te_serve_drop_all(s);
 }

@@ -139,7 +139,8 @@
  * @reserved: must be zero
  * @local_addr: address in the caller's registered memory
  * @remote_addr: address in the segment, in its owner's address space
- * @length: bytes, 0 completes at once; both ranges may cross adjacent regions
+ * @length: bytes, 0 completes at once; both ranges may cross adjacent regions, at
+ *	most 256 each (-E2BIG)
  * @user_data: returned in the completion entry
  */
 struct te_request {
@@ -176,7 +177,7 @@ struct te_completion {
  * @state: TE_WAITING ...; read it first, with acquire: a terminal state is
  *	published after the other words
  * @error: -errno of the first failure, or 0
- * @bytes: bytes moved so far
+ * @bytes: bytes moved so far; header slot: by tasks that have ended
  * @batch: header slot: id of the batch it belongs to, 0 when free;
  *	task slot: 0
  * @nr_tasks: header slot: tasks submitted so far; task slot: 0
