@@ -6,7 +6,7 @@
 
 VM	:= selftests/vm
 BUILD	:= $(CURDIR)/build
-GUEST_KERNELS	:= um 6.12 6.1
+GUEST_KERNELS	:= um 6.12 6.1 um-kasan kasan kcsan
 
 # `make all` and `make install` build for KDIR: the running kernel if its headers
 # are here, else Debian's 6.12. Each kernel has its own folder under build/.
@@ -67,7 +67,7 @@ define build_module
 endef
 
 $(GUEST_KERNELS:%=modules-%): modules-%: build-packages
-	$(call build_module,$*,kdir=`$(VM)/kernel.sh kdir $*` && arch=`$(VM)/kernel.sh arch $*`,KCFLAGS=-Werror)
+	$(call build_module,$*,kdir=`$(VM)/kernel.sh kdir $*` && arch=`$(VM)/kernel.sh arch $*`,KCFLAGS=-Werror `$(VM)/kernel.sh flags $*`)
 
 ifeq ($(NAME),host)
 module: build-packages

@@ -8,6 +8,7 @@
 #include "chardev/chardev.h"
 #include "core/core.h"
 #include "event/count.h"
+#include "fault/fault.h"
 #include "mem/mem.h"
 #include "rdma/rdma.h"
 #include "session/session.h"
@@ -50,12 +51,14 @@ static int __init te_init(void)
 	size_t i;
 	int ret;
 
+	te_fault_init();
 	te_wire_init();
 	te_xport_set_host(&te_worker_host);
 	for (i = 0; i < ARRAY_SIZE(te_rooms); i++) {
 		ret = te_rooms[i].init();
 		if (ret) {
 			te_stop(i);
+			te_fault_exit();
 			return ret;
 		}
 	}
@@ -65,6 +68,7 @@ static int __init te_init(void)
 static void __exit te_exit(void)
 {
 	te_stop(ARRAY_SIZE(te_rooms));
+	te_fault_exit();
 }
 
 module_init(te_init);

@@ -25,13 +25,13 @@ core
 xport
 mem wire ring
 peer
-event trace compat
+event trace fault compat
 '
 
 # What has its room: a pattern, then the files that may hold it (from kmod/ on).
 PLACES='
 LINUX_VERSION_CODE|KERNEL_VERSION	compat/
-copy_(from|to)_user|copy_struct_from_user|(get|put)_user|u64_to_user_ptr|__user	chardev/ compat/
+copy_(from|to)_user|copy_struct_from_user|(get|put)_user|u64_to_user_ptr|__user	chardev/ compat/ fault/
 (ib|rdma)_[a-z0-9_]+	rdma/
 struct socket|sock_[a-z]+|kernel_(send|recv)[a-z]+	tcp/ session/
 kthread_(create|run)[a-z_]*	worker/ monitor/

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154,SC2034,SC2054
 #
-# Starts a QEMU guest with a stock kernel for run.sh, which sources this and
+# Starts a QEMU guest for run.sh, which sources this and
 # sets image, job, smp, mem and the rest.
 
 boot_prepare()
@@ -14,7 +14,10 @@ boot_prepare()
 		[ "$net" != pair ] || smp=1
 	fi
 	accel=$("$VM_DIR/accel.sh")
-	modules=$("$VM_DIR/kernel.sh" modules "$kernel")
+	case $kernel in
+	6.*)	modules=$("$VM_DIR/kernel.sh" modules "$kernel") ;;
+	*)	modules='' ;;	# all is built in
+	esac
 	initramfs=$("$VM_DIR/initramfs.sh" "$kernel")
 }
 

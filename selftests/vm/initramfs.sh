@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# initramfs.sh 6.12|6.1: makes the few MB that bring a stock guest to its real
-# root (busybox, the modules for 9p and overlay, guest/init-qemu.sh) and prints
-# the file's path.
+# initramfs.sh NAME: makes the few MB that bring a QEMU guest to its real root
+# (busybox, a stock kernel's modules for 9p and overlay, guest/init-qemu.sh) and
+# prints the file's path.
 
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -39,17 +39,27 @@ pack()
 		ln -s busybox "$root/bin/$applet"
 	done
 	cp "$init" "$root/init"
-	copy_modules "$root/modules"
+	: >"$root/modules/order"
+	[ -z "$release" ] || copy_modules "$root/modules"
 	(cd "$root" && find . | cpio -o -H newc --quiet) >"$out.part"
 	rm -rf "$root"
 	mv "$out.part" "$out"
 }
 
 "$VM_DIR/packages.sh" busybox-static cpio kmod xz-utils
-release=$("$VM_DIR/kernel.sh" release "$1")
-image_dir=$("$VM_DIR/kernel.sh" modules "$1")
-image_dir=${image_dir%/lib/modules/*}
-out=$image_dir/te-initramfs
+case $1 in
+6.*)
+	release=$("$VM_DIR/kernel.sh" release "$1")
+	image_dir=$("$VM_DIR/kernel.sh" modules "$1")
+	image_dir=${image_dir%/lib/modules/*}
+	out=$image_dir/te-initramfs
+	;;
+*)
+	release=''
+	mkdir -p "$TE_BUILD/vm"
+	out=$TE_BUILD/vm/initramfs-own
+	;;
+esac
 { [ "$out" -nt "$init" ] && [ "$out" -nt "$0" ]; } ||
 	with_lock "$out.lock" pack
 echo "$out"

@@ -17,7 +17,7 @@ usage()
 	cat >&2 <<'USAGE'
 usage: run.sh [OPTION]... -- COMMAND [ARG]...
        run.sh [OPTION]... --shell
-  --kernel um|6.12|6.1            (um)
+  --kernel um|6.12|6.1|um-kasan|kasan|kcsan  (um)
   --net none|loop|wire|pair       (none); pair: two guests, not with um
   --smp N                         CPUs of a guest (2; pair and um: 1)
   --mem MiB                       memory of a guest (1024)
@@ -56,7 +56,11 @@ while [ $# -gt 0 ]; do
 	shift 2
 done
 
-case $kernel in um) backend=um ;; 6.12|6.1) backend=qemu ;; *) usage ;; esac
+case $kernel in
+um | um-kasan) backend=um ;;
+6.12 | 6.1 | kasan | kcsan) backend=qemu ;;
+*) usage ;;
+esac
 case $net in none|loop|wire) nodes=(a) ;; pair) nodes=(a b) ;; *) usage ;; esac
 [[ $smp$mem$limit =~ ^[0-9]+$ ]] || usage
 [ -n "$shell" ] || [ $# -gt 0 ] || usage
@@ -116,6 +120,7 @@ write_job()
 {
 	{
 		printf '%s=%q\n' TE_KERNEL "$kernel" TE_NET "$net" \
+			te_backend "$backend" \
 			te_module "$module" te_param "$param" \
 			te_limit "$limit" te_shell "$shell" te_stty "$1" \
 			te_modules "${modules-}"

@@ -20,12 +20,12 @@ wait_for()
 open_output()
 {
 	local port
-	if [ "$TE_KERNEL" = um ]; then
+	if [ "$te_backend" = um ]; then
 		exec 3>/dev/tty0
 		stty raw -echo <&3
 		return
 	fi
-	modprobe virtio_console
+	[ -z "$te_modules" ] || modprobe virtio_console
 	for port in /sys/class/virtio-ports/*; do
 		[ "$(cat "$port/name")" = out ] && exec 3>"/dev/${port##*/}"
 	done
@@ -86,7 +86,8 @@ record_status()
 shell_run()
 {
 	local tty=/dev/tty0
-	[ "$TE_KERNEL" = um ] || { modprobe virtio_console; tty=/dev/hvc0; }
+	[ "$te_backend" = um ] || tty=/dev/hvc0
+	[ -z "$te_modules" ] || modprobe virtio_console
 	# shellcheck disable=SC2086
 	[ -z "$te_stty" ] || stty $te_stty <"$tty"
 	setsid -w -c bash "$job/cmd.$TE_NODE" <>"$tty" >&0 2>&1

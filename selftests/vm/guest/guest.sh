@@ -23,13 +23,15 @@ job=$te_job
 . "$te_vm/guest/module.sh"
 # shellcheck source=command.sh
 . "$te_vm/guest/command.sh"
+# shellcheck source=detectors.sh
+. "$te_vm/guest/detectors.sh"
 
 power_off()
 {
 	sync
-	# A stock guest runs with -no-reboot, so b is the quickest way out. UML
+	# A QEMU guest runs with -no-reboot, so b is the quickest way out. UML
 	# would start itself again.
-	if [ "$TE_KERNEL" = um ]; then
+	if [ "$te_backend" = um ]; then
 		echo o >/proc/sysrq-trigger
 	else
 		echo b >/proc/sysrq-trigger
@@ -61,10 +63,10 @@ mounts()
 	ln -sfn fd/0 /dev/stdin
 	ln -sfn fd/1 /dev/stdout
 	ln -sfn fd/2 /dev/stderr
-	if [ "$TE_KERNEL" = um ]; then
+	if [ "$te_backend" = um ]; then
 		# perftest wants the "cpu MHz" line that UML does not have
 		mount --bind "$job/cpuinfo" /proc/cpuinfo
-	else
+	elif [ -n "$te_modules" ]; then
 		mkdir -p "/lib/modules/$(uname -r)"
 		mount --bind "$te_modules" "/lib/modules/$(uname -r)"
 	fi
@@ -92,4 +94,6 @@ network
 module_load
 command_run
 module_unload
+coverage_keep
+detectors_ask
 finish ok

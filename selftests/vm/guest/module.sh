@@ -29,12 +29,12 @@ resources_left()
 module_load()
 {
 	local dep error
-	# In UML all of these are built in.
-	[ "$TE_KERNEL" = um ] ||
+	# A kernel of our own has all of these built in.
+	[ -z "$te_modules" ] ||
 		modprobe -a ib_core ib_uverbs rdma_cm rdma_ucm crc32_generic \
 			2>/dev/null
 	[ -n "$te_module" ] || return 0
-	[ "$TE_KERNEL" = um ] ||
+	[ -z "$te_modules" ] ||
 		for dep in $(modinfo -F depends "$te_module" | tr , ' '); do
 			modprobe "$dep" || finish "te.ko needs $dep"
 		done

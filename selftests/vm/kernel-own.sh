@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# kernel-um.sh: make sure that User Mode Linux is built and print its cache
-# folder, which holds `linux` (the bootable program) and `kdir/` (just enough
-# tree to build modules against). It takes about 8 CPU-minutes, so it is kept
-# outside the tree, by source version and by what config/um.config asks for.
+# kernel-own.sh um|um-kasan|kasan|kcsan: make sure that this kernel of our own is
+# built from linux-source-6.12 and print its cache folder, which holds `image`
+# (what boots) and `kdir/` (just enough tree to build modules against). A build
+# takes 8 to 20 CPU-minutes, so it is kept outside the tree, by source version
+# and by what the fragments in config/ ask for.
 #
 # The folder appears by one rename when everything in it is ready: a build that
 # was interrupted leaves only a *.part folder, which the next one replaces.
@@ -18,16 +19,30 @@ set -eu
 # signal handlers, hence KERNEL_STACK_ORDER. (Linux 6.13 asks the host.)
 fp_bytes=12288
 
-fragment=$VM_DIR/config/um.config
+name=${1-}
+case $name in
+um)	  arch=um minutes=8 fragments=(common um) ;;
+um-kasan) arch=um minutes=15 fragments=(common um debug um-kasan) ;;
+kasan)	  arch=x86 minutes=20 fragments=(common qemu debug kasan) ;;
+kcsan)	  arch=x86 minutes=14 fragments=(common qemu kcsan) ;;
+*)	  die "kernel-own.sh: no kernel $name" ;;
+esac
+case $arch in
+um)	target=linux image=linux ;;
+x86)	target=bzImage image=arch/x86/boot/bzImage ;;
+esac
+
 src=$("$VM_DIR/kernel-source.sh")
-settings=$(grep -E '^(CONFIG_|# CONFIG_.* is not set)' "$fragment")
+fragments=("${fragments[@]/#/$VM_DIR/config/}")
+settings=$(grep -hE '^(CONFIG_|# CONFIG_.* is not set)' \
+	"${fragments[@]/%/.config}")
 hash=$(sha256sum <<<"$settings $fp_bytes" | cut -c1-12)
-out=$TE_CACHE/um-${src##*-source-}-$hash
+out=$TE_CACHE/$name-${src##*-source-}-$hash
 part=$out.part
 
-um_make()
+kernel_make()
 {
-	make -s -C "$part/src" O="$part/o" ARCH=um -j"$(nproc)" \
+	make -s -C "$part/src" O="$part/o" ARCH="$arch" -j"$(nproc)" \
 		KBUILD_BUILD_USER=te KBUILD_BUILD_HOST=te "$@" >&2
 }
 
@@ -41,21 +56,21 @@ adapt_source()
 		die "$file is not as expected"
 }
 
-# Every line of the fragment must survive olddefconfig: a symbol that is gone
+# Every line of the fragments must survive olddefconfig: a symbol that is gone
 # silently would only be missed when a test needs it.
 configure()
 {
 	local line bad=0
-	um_make tinyconfig
+	kernel_make tinyconfig
 	echo "$settings" >>"$part/o/.config"
-	um_make olddefconfig 2>/dev/null
+	kernel_make olddefconfig 2>/dev/null
 	while read -r line; do
 		case $line in
 		'# '*)	line=${line#\# } line=${line%% *}
 			grep -q "^$line=" "$part/o/.config" || continue ;;
 		*)	grep -qxF "$line" "$part/o/.config" && continue ;;
 		esac
-		log "um.config: $line did not survive"
+		log "$name: $line did not survive"
 		bad=1
 	done <<<"$settings"
 	return "$bad"
@@ -67,37 +82,39 @@ slim()
 {
 	(
 		cd "$part/o"
-		srctree=$part/src SRCARCH=um CC=gcc HOSTCC=gcc MAKE=make \
+		srctree=$part/src SRCARCH=$arch CC=gcc HOSTCC=gcc MAKE=make \
 			sh "$part/src/scripts/package/install-extmod-build" \
 			"$part/kdir" >&2
 	)
-	(
-		cd "$part/src"
-		find arch/x86 arch/um -name 'Makefile*' -o -name 'Kbuild*'
-		find arch/x86/include arch/x86/um arch/um -name '*.h'
-	) | sort -u | tar -c -C "$part/src" -T - | tar -x -C "$part/kdir"
-	cp -r "$part/o/arch/x86" "$part/kdir/arch/" 2>/dev/null || true
+	if [ "$arch" = um ]; then
+		(
+			cd "$part/src"
+			find arch/x86 arch/um -name 'Makefile*' -o -name 'Kbuild*'
+			find arch/x86/include arch/x86/um arch/um -name '*.h'
+		) | sort -u | tar -c -C "$part/src" -T - | tar -x -C "$part/kdir"
+		cp -r "$part/o/arch/x86" "$part/kdir/arch/" 2>/dev/null || true
+	fi
 	cp "$part/o/.config" "$part/kdir/.config"
-	cp "$part/o/linux" "$part/linux"
-	strip --strip-debug "$part/linux"
+	cp "$part/o/$image" "$part/image"
+	[ "$arch" != um ] || strip --strip-debug "$part/image"
 	find "$part/kdir" \( -name '*.o' -o -name '.*.cmd' \) -delete
 }
 
 build()
 {
-	[ ! -e "$out/linux" ] || return 0
+	[ ! -e "$out/image" ] || return 0
 	"$VM_DIR/packages.sh" build-essential flex bison bc libelf-dev \
 		libssl-dev cpio kmod
-	rm -rf "$TE_CACHE"/um-*.part
+	rm -rf "$TE_CACHE/$name"-[0-9]*.part
 	mkdir -p "$part/o"
-	log "building User Mode Linux, about 8 CPU-minutes, once"
+	log "building the kernel $name, about $minutes CPU-minutes, once"
 	adapt_source
 	configure
-	um_make linux modules
+	kernel_make "$target" modules
 	slim
 	rm -rf "$part/o" "$part/src"
 	mv -T "$part" "$out"
 }
 
-[ -e "$out/linux" ] || with_lock "$TE_CACHE/um.lock" build
+[ -e "$out/image" ] || with_lock "$TE_CACHE/$name.lock" build
 echo "$out"

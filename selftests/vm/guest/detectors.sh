@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+#
+# What a debug kernel knows at the end of a run but does not say by itself. Each
+# does nothing on a kernel without that detector. Sourced by guest.sh, which
+# provides finish().
+
+debugfs=/sys/kernel/debug
+
+# A leaked object shows in the second scan, once it is older than 5 seconds.
+leaks_ask()
+{
+	local file=$debugfs/kmemleak
+	[ -e "$file" ] || return 0
+	echo scan >"$file"
+	sleep 6
+	echo scan >"$file"
+	[ -n "$(head -c 1 "$file")" ] || return 0
+	head -n 60 "$file" | while IFS= read -r line; do
+		echo "te: $line" >/dev/kmsg
+	done
+	finish "kmemleak: $(grep -c '^unreferenced' "$file") objects"
+}
+
+# lockdep switches itself off at its first report, and says nothing ever after.
+lockdep_ask()
+{
+	[ -e /proc/lockdep_stats ] || return 0
+	grep -q 'debug_locks: *1$' /proc/lockdep_stats ||
+		finish "lockdep has switched itself off"
+}
+
+detectors_ask()
+{
+	lockdep_ask
+	leaks_ask
+}
+
+# The kernel keeps the counters of te.ko after it is unloaded, under the path
+# that it was built in.
+coverage_keep()
+{
+	local from=$debugfs/gcov$te_build/$TE_KERNEL to
+	[ -d "$from" ] || return 0
+	to=$(mktemp -d "$te_build/coverage/raw.XXXXXX") || return 0
+	(
+		cd "$from" || exit
+		find . -name '*.gcda' | while IFS= read -r file; do
+			mkdir -p "$to/${file%/*}"
+			cat "$file" >"$to/$file"
+		done
+	)
+}
