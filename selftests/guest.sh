@@ -4,8 +4,9 @@
 # guest.sh SUITE...: runs the programs of suites inside a guest, one after the
 # other, and after each suite looks whether te holds nothing, the RDMA devices
 # hold what they did, and the kernel log is clean. A suite is a folder, or one
-# program: xfer, xfer/align. Also what to run by hand on bare metal, as root,
-# with te loaded and the environment of vm/README.md.
+# program: xfer, xfer/align; or kunit: what te's KUnit suites said when a test
+# build of te was loaded. Also what to run by hand on bare metal, as root, with te
+# loaded and the environment of vm/README.md.
 #
 # Each program's output is KTAP between two marks that tally.awk reads.
 
@@ -57,6 +58,27 @@ log_is_clean()
 	[ -z "$complaint" ]
 }
 
+# KUnit keeps results as nested KTAP: here each test case is one of the top
+# level, and below it stands what it has to say if it failed. None is a failure.
+# shellcheck disable=SC2317 # called through run
+kunit_results()
+{
+	echo "TAP version 13"
+	cat /sys/kernel/debug/kunit/te_*/results 2>/dev/null | awk '
+		/^    # Subtest: / { suite = $3; next }
+		/^    (not )?ok / {
+			verdict = $1 == "not" ? "not ok" : "ok"
+			sub(/^ *(not )?ok [0-9]+ /, "")
+			print verdict, ++n, suite "." $0
+			if (verdict != "ok") { bad = 1; printf "%s", said }
+			said = ""
+			next
+		}
+		/^ +(KTAP version|# Subtest|# module|1\.\.|ok )/ { next }
+		/^ / { said = said "# " $0 "\n" }
+		END { print "1.." n + 0; exit bad || !n }'
+}
+
 # programs SUITE: its programs, as names under $bin
 programs()
 {
@@ -76,6 +98,7 @@ if [ "${TE_NET-none}" != pair ] && ! "$bin/idle" record "$state"; then
 fi
 for suite in "$@"; do
 	found=''
+	[ "$suite" != kunit ] || { found=1; run kunit kunit_results; }
 	for prog in $(programs "$suite"); do
 		found=1
 		# shellcheck disable=SC2086 # several arguments
