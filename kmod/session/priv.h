@@ -2,7 +2,9 @@
 /*
  * session/priv: what the files of this room share; nobody else includes it.
  *
- *   session.c  a te_session's life: table, actor, rules of who may say what
+ *   session.c  te_session: its actor, what time brings, how it ends
+ *   table.c    all te_sessions: made, found, counted, freed
+ *   talk.c     who may say what when; hello, PING, BYE
  *   sock.c     te_sock: a socket, its callbacks, frames in and out
  *   listen.c   te_listener: accept and admission, one for each namespace
  *   open.c     te_open: the asking side of one open segment
@@ -230,6 +232,12 @@ struct te_session {
 	u32 nr_ended;
 };
 
+/* session.c: actor */
+void te_session_actor(struct work_struct *work);
+void te_session_close(struct te_session *s, u32 code, int error);
+void te_session_lost(struct te_session *s, int error);
+
+/* table.c */
 void te_session_count_event(enum te_session_event event);
 struct te_session *te_session_find_or_dial(struct net *net,
 					   const struct te_session_addr *addr,
@@ -242,7 +250,16 @@ void te_session_fade(struct net *net, bool fade);
 void te_session_kick(struct te_session *s);
 void te_session_get(struct te_session *s);
 void te_session_put(struct te_session *s);
-void te_session_close(struct te_session *s, u32 code, int error);
+/* ... and for the actor */
+bool te_session_count_answering(struct te_session *s);
+void te_session_leave_half_open(struct te_session *s);
+void te_session_unlink(struct te_session *s);
+
+/* talk.c: actor */
+int te_session_dial(struct te_session *s);
+int te_session_receive(struct te_session *s, bool *again);
+int te_session_send(struct te_session *s, bool *again);
+void te_session_last_words(struct te_session *s, u32 code);
 
 /* listen.c */
 void te_listen_resume(void);
