@@ -24,7 +24,7 @@ prefix	?= /usr
 udevdir	?= $(prefix)/lib/udev
 moddir	?= /lib/modules
 
-.PHONY: help all module libte tools te-demo demo check check-quick bench vm lint \
+.PHONY: help all module libte tools te-demo demo check check-quick check-debug bench vm lint \
 	install clean build-packages $(GUEST_KERNELS:%=modules-%)
 
 help:
@@ -32,6 +32,7 @@ help:
 	@echo 'make demo         two guests: a file crosses the wire both ways, checksums compared'
 	@echo 'make check        every test, on three kernels'
 	@echo 'make check-quick  the tests on User Mode Linux only'
+	@echo 'make check-debug  the tests on kernels that watch: KASAN, lockdep, KCSAN ...'
 	@echo 'make bench        te against perftest'
 	@echo 'make vm           a shell in a guest with te loaded and the network up'
 	@echo 'make lint         style, headers, who includes whom, scripts'
@@ -84,6 +85,9 @@ check:
 
 check-quick:
 	@selftests/run.sh quick
+
+check-debug:
+	@selftests/run.sh debug
 
 bench:
 	@selftests/perf/bench.sh

@@ -1,12 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# run.sh quick|full [SUITE]...: every test of te, in guests.
+# run.sh quick|full|debug [SUITE]...: every test of te, in guests.
 #
 #   quick  all suites on User Mode Linux: the inner loop
 #   full   lint, builds for all kernels, the harness's own tests, all suites on
 #          User Mode Linux and on 6.12 with two CPUs, a smaller round on 6.1,
 #          and two guests joined by a wire
+#   debug  all suites on User Mode Linux with KASAN, lockdep and their like, those
+#          that need two CPUs on a kernel with KASAN in QEMU, stress on one with
+#          KCSAN; then what of te was covered
 #
 # With SUITEs (uapi, xfer/align ...) only those, on the same kernels. What is
 # printed is kept in build/selftests/log.*, the last ten of them. The last line is
@@ -23,12 +26,12 @@ pid=''
 
 usage()
 {
-	echo "usage: run.sh quick|full [SUITE]..." >&2
+	echo "usage: run.sh quick|full|debug [SUITE]..." >&2
 	exit 2
 }
 
 mode=${1-}
-case $mode in quick | full) shift ;; *) usage ;; esac
+case $mode in quick | full | debug) shift ;; *) usage ;; esac
 
 # shellcheck disable=SC2317 # called by the trap
 stop()
@@ -151,6 +154,37 @@ full()
 	pair refused insecure=0
 }
 
+# watched KERNEL NET SECONDS SUITE...: shadow memory and slow frees need room
+watched()
+{
+	local kernel=$1 net=$2 limit=$3
+	shift 3
+	guest "$kernel/$net" "$limit" --kernel "$kernel" --net "$net" \
+		--mem 2048 -- selftests/guest.sh "$@"
+}
+
+debug()
+{
+	local kernel
+	for kernel in um-kasan kasan kcsan; do
+		step "build-$kernel" build "modules-$kernel" || return
+	done
+	if [ $# -gt 0 ]; then
+		for kernel in um-kasan kasan kcsan; do
+			watched "$kernel" wire 1800 "$@"
+		done
+		return
+	fi
+	rm -rf build/coverage
+	mkdir -p build/coverage
+	# shellcheck disable=SC2086 # a list
+	watched um-kasan wire 1800 kunit $suites fault
+	watched um-kasan loop 600 xfer
+	watched kasan wire 1800 kunit ring life peer fault/race
+	watched kcsan wire 900 life/race ring/threads
+	step coverage selftests/coverage.sh
+}
+
 mkdir -p "$out"
 # shellcheck disable=SC2012 # our own names, nothing odd in them
 ls -t "$out"/log.* 2>/dev/null | tail -n +10 | xargs -r rm -f
@@ -159,6 +193,7 @@ case $mode:$# in
 quick:*)	quick "$@" ;;
 full:0)		full ;;
 full:*)		chosen "$@" ;;
+debug:*)	debug "$@" ;;
 esac
 # tee may still be writing the last lines
 sleep 0.2
