@@ -7,6 +7,7 @@
 
 #include "chardev/chardev.h"
 #include "core/core.h"
+#include "endpoint/endpoint.h"
 #include "event/count.h"
 #include "fault/fault.h"
 #include "mem/mem.h"
@@ -24,6 +25,25 @@ module_param_named(workers_per_dev, te_workers_per_dev, uint, 0444);
 MODULE_PARM_DESC(workers_per_dev, "mover threads of each dev, 1 to 8 (2)");
 module_param_named(max_ep, te_max_ep, uint, 0444);
 MODULE_PARM_DESC(max_ep, "endpoints that each dev keeps (256)");
+
+static int te_store_param_set(const char *val, const struct kernel_param *kp)
+{
+	return te_ep_store_set_policy(val);
+}
+
+static int te_store_param_get(char *to, const struct kernel_param *kp)
+{
+	return scnprintf(to, PAGE_SIZE, "%s\n", te_ep_store_policy());
+}
+
+static const struct kernel_param_ops te_store_param_ops = {
+	.set = te_store_param_set,
+	.get = te_store_param_get,
+};
+
+module_param_cb(store, &te_store_param_ops, NULL, 0644);
+MODULE_PARM_DESC(store, "which endpoint goes when there are max_ep: sieve or fifo (sieve)");
+
 module_param_named(num_qp, te_rdma_num_qp, uint, 0444);
 MODULE_PARM_DESC(num_qp, "QPs of each RDMA endpoint, 1 to 4 (2)");
 

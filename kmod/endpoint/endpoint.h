@@ -67,7 +67,9 @@ struct te_ep_key {
  * @store_link: in the store's eviction list, protected by te_ep_store.lock
  * @stored: in the store, protected by te_ep_store.lock
  * @evicted: the store gave it up: the mover closes it
- * @busy: the mover has work on it: not to be evicted
+ * @busy: the mover has work on it: not to be evicted; protected by
+ *	te_ep_store.lock
+ * @visited: looked up since the hand of SIEVE came by
  * @quiet: completed by the mover when DRAINING and nothing is in flight
  * @lock: protects @state, @error, @was_ready
  * @state: te_ep_state
@@ -98,6 +100,7 @@ struct te_ep {
 	bool stored;
 	bool evicted;
 	bool busy;
+	bool visited;
 	struct completion quiet;
 
 	spinlock_t lock; /* protects state, error, was_ready */
@@ -165,8 +168,8 @@ static inline enum te_ep_state te_ep_state(const struct te_ep *ep)
 /**
  * struct te_store_policy - which endpoint goes when the store is full
  * @name: for messages
- * @victim: of @store->list (newest first), one that is not busy, or NULL;
- *	te_ep_store.lock held
+ * @victim: of @store->list (newest first, not empty), one that is not busy, or
+ *	NULL; the caller evicts it. te_ep_store.lock held
  */
 struct te_store_policy {
 	const char *name;
@@ -176,25 +179,41 @@ struct te_store_policy {
 /**
  * struct te_ep_store - a dev's cache of endpoints
  * @map: by te_ep_key; looked up under RCU
- * @policy: who goes
  * @capacity: at most so many
  * @lock: protects all below, and changes of @map
  * @list: newest first
  * @nr: entries
+ * @nr_busy: those of them that have work
+ * @hand: SIEVE's: where to look next, NULL for the oldest
  */
 struct te_ep_store {
 	struct rhashtable map;
-	const struct te_store_policy *policy;
 	u32 capacity;
-	spinlock_t lock; /* protects list, nr, and te_ep store fields */
+	spinlock_t lock; /* protects all below and te_ep's store fields */
 	struct list_head list;
 	u32 nr;
+	u32 nr_busy;
+	struct te_ep *hand;
 };
 
 extern const struct te_store_policy te_store_fifo;
+extern const struct te_store_policy te_store_sieve;
+
+/* Policy of all stores, old and new: -EINVAL when there is none of this name. */
+int te_ep_store_set_policy(const char *name);
+const char *te_ep_store_policy(void);
 
 int te_ep_store_init(struct te_ep_store *store, u32 capacity);
 void te_ep_store_destroy(struct te_ep_store *store);
+
+/* For policies: the next newer entry, NULL behind the newest. Lock held. */
+static inline struct te_ep *te_ep_store_newer(struct te_ep_store *store,
+					      struct te_ep *ep)
+{
+	return list_is_first(&ep->store_link, &store->list) ?
+		NULL : list_prev_entry(ep, store_link);
+}
+
 /*
  * Endpoint of this key, or NULL. Only for the mover that serves the key's peer:
  * it alone removes what it finds, so no reference is taken.

@@ -7,6 +7,8 @@
  * else ever touches an endpoint's data path. The store holds no reference; the
  * mover removes an endpoint before it drops its own.
  */
+#include <linux/string.h>
+
 #include "endpoint/endpoint.h"
 
 static const struct rhashtable_params ep_map_params = {
@@ -16,13 +18,40 @@ static const struct rhashtable_params ep_map_params = {
 	.automatic_shrinking	= true,
 };
 
+static const struct te_store_policy *const te_store_policies[] = {
+	&te_store_sieve,
+	&te_store_fifo,
+};
+
+/* Asked for each victim, so that it can be switched at any time. */
+static const struct te_store_policy *te_store_policy = &te_store_sieve;
+
+int te_ep_store_set_policy(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(te_store_policies); i++) {
+		if (sysfs_streq(name, te_store_policies[i]->name)) {
+			WRITE_ONCE(te_store_policy, te_store_policies[i]);
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+const char *te_ep_store_policy(void)
+{
+	return READ_ONCE(te_store_policy)->name;
+}
+
 int te_ep_store_init(struct te_ep_store *store, u32 capacity)
 {
 	spin_lock_init(&store->lock);
 	INIT_LIST_HEAD(&store->list);
 	store->nr = 0;
+	store->nr_busy = 0;
+	store->hand = NULL;
 	store->capacity = capacity;
-	store->policy = &te_store_fifo;
 	return rhashtable_init(&store->map, &ep_map_params);
 }
 
@@ -36,7 +65,21 @@ struct te_ep *te_ep_store_lookup(struct te_ep_store *store, u64 peer_id,
 {
 	struct te_ep_key key = { .peer_id = peer_id, .dev_id = dev_id };
 
-	return rhashtable_lookup_fast(&store->map, &key, ep_map_params);
+	struct te_ep *ep;
+
+	ep = rhashtable_lookup_fast(&store->map, &key, ep_map_params);
+	/* Read first: most are marked, and the line stays shared. */
+	if (ep && !READ_ONCE(ep->visited))
+		WRITE_ONCE(ep->visited, true);
+	return ep;
+}
+
+static void store_set_busy_locked(struct te_ep_store *store, struct te_ep *ep,
+				  bool busy)
+{
+	lockdep_assert_held(&store->lock);
+	store->nr_busy += (int)busy - (int)ep->busy;
+	ep->busy = busy;
 }
 
 static void store_remove_locked(struct te_ep_store *store, struct te_ep *ep)
@@ -45,6 +88,9 @@ static void store_remove_locked(struct te_ep_store *store, struct te_ep *ep)
 	if (!ep->stored)
 		return;
 	ep->stored = false;
+	if (store->hand == ep)
+		store->hand = te_ep_store_newer(store, ep);
+	store_set_busy_locked(store, ep, false);
 	rhashtable_remove_fast(&store->map, &ep->node, ep_map_params);
 	list_del_init(&ep->store_link);
 	store->nr--;
@@ -57,7 +103,8 @@ int te_ep_store_insert(struct te_ep_store *store, struct te_ep *ep)
 
 	spin_lock(&store->lock);
 	if (store->nr >= store->capacity) {
-		victim = store->policy->victim(store);
+		victim = store->nr ? READ_ONCE(te_store_policy)->victim(store) :
+				     NULL;
 		if (!victim) {
 			ret = -EBUSY;
 			goto out_unlock;
@@ -71,7 +118,8 @@ int te_ep_store_insert(struct te_ep_store *store, struct te_ep *ep)
 	if (ret)
 		goto out_unlock;
 	ep->stored = true;
-	ep->busy = true;
+	ep->visited = false;
+	store_set_busy_locked(store, ep, true);
 	list_add(&ep->store_link, &store->list);
 	store->nr++;
 out_unlock:
@@ -84,7 +132,7 @@ bool te_ep_store_has_room(struct te_ep_store *store)
 	bool room;
 
 	spin_lock(&store->lock);
-	room = store->nr < store->capacity || store->policy->victim(store);
+	room = store->nr < store->capacity || store->nr_busy < store->nr;
 	spin_unlock(&store->lock);
 	return room;
 }
@@ -102,8 +150,9 @@ bool te_ep_store_set_busy(struct te_ep_store *store, struct te_ep *ep,
 	bool ok;
 
 	spin_lock(&store->lock);
-	ok = !ep->evicted;
-	ep->busy = busy && ok;
+	ok = ep->stored;
+	if (ok)
+		store_set_busy_locked(store, ep, busy);
 	spin_unlock(&store->lock);
 	return ok;
 }
