@@ -18,12 +18,14 @@
  * @mover: its looks are counted
  * @looks: calls of te_mover.look
  * @eps: by name; zeroed again each time one is made
+ * @policy: what it was before; the victims here are FIFO's
  */
 struct store_fixture {
 	struct te_ep_store store;
 	struct te_mover mover;
 	u32 looks;
 	struct te_ep eps[NR_EPS];
+	const char *policy;
 };
 
 static void fixture_look(struct te_mover *mover)
@@ -39,6 +41,8 @@ static int store_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	f->mover.look = fixture_look;
 	KUNIT_ASSERT_EQ(test, te_ep_store_init(&f->store, 0), 0);
+	f->policy = te_ep_store_policy();
+	te_ep_store_set_policy("fifo");
 	test->priv = f;
 	return 0;
 }
@@ -53,6 +57,7 @@ static void store_exit(struct kunit *test)
 	for (i = 0; i < NR_EPS; i++)
 		te_ep_store_remove(&f->store, &f->eps[i]);
 	te_ep_store_destroy(&f->store);
+	te_ep_store_set_policy(f->policy);
 }
 
 static int fixture_insert(struct store_fixture *f, u32 i)

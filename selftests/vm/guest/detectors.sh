@@ -42,6 +42,7 @@ coverage_keep()
 {
 	local from=$debugfs/gcov$te_build/$TE_KERNEL to
 	[ -d "$from" ] || return 0
+	[ -d "$te_build/coverage" ] || return 0	# nobody asked
 	to=$(mktemp -d "$te_build/coverage/raw.XXXXXX") || return 0
 	(
 		cd "$from" || exit
