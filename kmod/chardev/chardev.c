@@ -12,6 +12,7 @@
 #include <linux/uaccess.h>
 
 #include "chardev/chardev.h"
+#include "fault/fault.h"
 
 /**
  * struct te_ioctl_op - one ioctl
@@ -163,6 +164,7 @@ static __poll_t te_file_poll(struct file *file, poll_table *wait)
 		return EPOLLERR;
 	poll_wait(file, &ring->wait, wait);
 	level = te_ring_level(ring);
+	te_delay(TE_DELAY_WAIT_SLEEP);
 	if (level < 0)
 		return EPOLLERR;
 	return level ? EPOLLIN | EPOLLRDNORM : 0;

@@ -15,6 +15,7 @@
 
 #include "chardev/chardev.h"
 #include "event/count.h"
+#include "fault/fault.h"
 #include "session/session.h"
 #include "wire/wire.h"
 
@@ -73,6 +74,7 @@ static void ctx_drop_segs(struct te_ctx *ctx)
 void te_ctx_destroy(struct te_ctx *ctx)
 {
 	te_space_kill(ctx->space);
+	te_delay(TE_DELAY_CTX_CLOSE);
 	ctx_drop_batches(ctx);
 	ctx_drop_segs(ctx);
 	if (ctx->listening)

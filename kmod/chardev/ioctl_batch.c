@@ -5,6 +5,7 @@
 #include <linux/wait.h>
 
 #include "chardev/chardev.h"
+#include "fault/fault.h"
 
 int te_ioctl_batch_alloc(struct te_cmd *cmd)
 {
@@ -56,6 +57,7 @@ static int wait_result(long left)
 
 static int wait_for_batch(struct te_batch *batch, long timeout)
 {
+	te_delay(TE_DELAY_WAIT_SLEEP);
 	return wait_result(wait_event_interruptible_timeout(batch->wait,
 							    te_batch_idle(batch),
 							    timeout));
@@ -73,6 +75,7 @@ static int wait_for_entries(struct te_ring *ring, u32 nr, long timeout)
 
 	if (!nr || nr > ring->entries)
 		return -EINVAL;
+	te_delay(TE_DELAY_WAIT_SLEEP);
 	ret = wait_result(wait_event_interruptible_timeout(ring->wait,
 							   ring_has(ring, nr, &level),
 							   timeout));
@@ -140,6 +143,7 @@ int te_ioctl_batch_free(struct te_cmd *cmd)
 	mutex_unlock(&ctx->lock);
 	if (ret)
 		return ret;
+	te_delay(TE_DELAY_BATCH_FREE);
 	te_batch_free(batch);
 	return 0;
 }

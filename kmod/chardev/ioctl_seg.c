@@ -9,6 +9,7 @@
 #include <net/ipv6.h>
 
 #include "chardev/chardev.h"
+#include "fault/fault.h"
 #include "session/session.h"
 
 #define TE_DEFAULT_OPEN_MS	5000
@@ -147,6 +148,7 @@ int te_ioctl_segment_open(struct te_cmd *cmd)
 	if (IS_ERR(seg))
 		return PTR_ERR(seg);
 
+	te_delay(TE_DELAY_SEG_OPENED);
 	ret = ctx_add_seg(ctx, seg, &open->segment);
 	if (ret)
 		goto err_drop;

@@ -9,6 +9,7 @@
 #include <linux/uaccess.h>
 
 #include "chardev/chardev.h"
+#include "fault/fault.h"
 #include "worker/worker.h"
 
 /* Requests on the stack at a time. */
@@ -183,6 +184,7 @@ static int submit_locked(struct te_ctx *ctx,
 			te_task_release(&s.batch->tasks[i]);
 		return ret;
 	}
+	te_delay(TE_DELAY_SUBMIT_QUEUE);
 	queue_all(s.batch, first, submit->nr);
 	return 0;
 }

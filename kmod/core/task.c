@@ -14,6 +14,7 @@
 #include "core/core.h"
 #include "core/task.h"
 #include "event/count.h"
+#include "fault/fault.h"
 
 /* Count the regions that cover [addr, addr + len). Return: count or -errno. */
 static int count_mrs(struct te_space *space, u64 addr, u64 len, u32 access)
@@ -268,6 +269,7 @@ void te_task_gone(struct te_task *task)
 	struct te_batch *batch = task->batch;
 	struct te_slice *slice, *next;
 
+	te_delay(TE_DELAY_TASK_END);
 	list_for_each_entry_safe(slice, next, &task->redo, link)
 		te_slice_free(slice);
 	te_task_release(task);
@@ -280,6 +282,7 @@ void te_task_gone(struct te_task *task)
 	te_batch_count_locked(batch, task);
 	spin_unlock(&batch->lock);
 
+	te_delay(TE_DELAY_TASK_SHOWN);
 	if (te_batch_idle(batch))
 		te_batch_wake(batch);
 	te_batch_put(batch);

@@ -54,18 +54,20 @@ static struct te_fault_state te_faults[TE_NR_FAULTS] = {
 };
 
 static struct te_fault_state te_delays[TE_NR_DELAYS] = {
-	[TE_DELAY_SUBMIT_CHECKED].name = "submit_checked",
+	[TE_DELAY_SUBMIT_QUEUE].name = "submit_queue",
+	[TE_DELAY_TASK_END].name = "task_end",
+	[TE_DELAY_TASK_SHOWN].name = "task_shown",
+	[TE_DELAY_WAIT_SLEEP].name = "wait_sleep",
+	[TE_DELAY_BATCH_FREE].name = "batch_free",
+	[TE_DELAY_CTX_CLOSE].name = "ctx_close",
 	[TE_DELAY_MR_PUBLISH].name = "mr_publish",
 	[TE_DELAY_MR_REVOKED].name = "mr_revoked",
-	[TE_DELAY_BATCH_FREE].name = "batch_free",
-	[TE_DELAY_TASK_END].name = "task_end",
 	[TE_DELAY_SEG_OPENED].name = "seg_opened",
-	[TE_DELAY_SESSION_LOST].name = "session_lost",
 	[TE_DELAY_ACCEPTED].name = "accepted",
-	[TE_DELAY_EP_POST].name = "ep_post",
+	[TE_DELAY_EP_FOUND].name = "ep_found",
 	[TE_DELAY_EP_CONNECT].name = "ep_connect",
-	[TE_DELAY_CTX_CLOSE].name = "ctx_close",
-	[TE_DELAY_WAIT_SLEEP].name = "wait_sleep",
+	[TE_DELAY_CONN_PUBLISH].name = "conn_publish",
+	[TE_DELAY_DEV_RESTART].name = "dev_restart",
 };
 
 static struct dentry *te_fault_dir;

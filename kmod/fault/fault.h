@@ -35,18 +35,20 @@ enum te_fault_point {
 
 /* Where a thread can be held: process context, no spinlock, may sleep. */
 enum te_delay_point {
-	TE_DELAY_SUBMIT_CHECKED,	/* requests checked, tasks not made */
+	TE_DELAY_SUBMIT_QUEUE,	/* tasks live, on no queue */
+	TE_DELAY_TASK_END,	/* last slice done, end not shown */
+	TE_DELAY_TASK_SHOWN,	/* end shown, nobody woken */
+	TE_DELAY_WAIT_SLEEP,	/* found nothing, about to sleep */
+	TE_DELAY_BATCH_FREE,	/* id gone, memory not */
+	TE_DELAY_CTX_CLOSE,	/* memory given up, batches not */
 	TE_DELAY_MR_PUBLISH,	/* mr complete, id not shown */
 	TE_DELAY_MR_REVOKED,	/* id gone, work not yet drained */
-	TE_DELAY_BATCH_FREE,	/* id gone, memory not */
-	TE_DELAY_TASK_END,	/* last slice done, end not shown */
 	TE_DELAY_SEG_OPENED,	/* description here, id not shown */
-	TE_DELAY_SESSION_LOST,	/* link down, segments not told */
 	TE_DELAY_ACCEPTED,	/* socket accepted, no session yet */
-	TE_DELAY_EP_POST,	/* endpoint looked up, nothing posted */
-	TE_DELAY_EP_CONNECT,	/* about to dial */
-	TE_DELAY_CTX_CLOSE,	/* file released, nothing undone */
-	TE_DELAY_WAIT_SLEEP,	/* found nothing, about to sleep */
+	TE_DELAY_EP_FOUND,	/* endpoint looked up, not kept */
+	TE_DELAY_EP_CONNECT,	/* QP made, nothing sent */
+	TE_DELAY_CONN_PUBLISH,	/* connection accepted, on no list */
+	TE_DELAY_DEV_RESTART,	/* dev off the list, to come back */
 	TE_NR_DELAYS,
 };
 

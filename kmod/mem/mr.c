@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 
 #include "event/count.h"
+#include "fault/fault.h"
 #include "mem/mem.h"
 
 #define MR_START(mr)		((mr)->addr)
@@ -179,6 +180,7 @@ int te_mr_register(struct te_space *space, u64 addr, u64 len, u64 base,
 		ret = PTR_ERR(mr);
 		goto out_unlock;
 	}
+	te_delay(TE_DELAY_MR_PUBLISH);
 	ret = mr_publish(mr);
 	if (ret)
 		mr_destroy(mr);
@@ -227,6 +229,7 @@ int te_mr_unregister(struct te_space *space, u32 id,
 	if (ret <= 0)
 		return ret;
 
+	te_delay(TE_DELAY_MR_REVOKED);
 	if (refcount_read(&mr->refs) > 1)
 		force(mr, arg);
 	if (wait_event_killable(te_mr_idle, refcount_read(&mr->refs) == 1)) {

@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 
 #include "event/count.h"
+#include "fault/fault.h"
 #include "rdma/rdma.h"
 
 /**
@@ -185,6 +186,7 @@ static enum te_wire_code conn_accept(struct te_rdma_dev *rdev,
 		kfree(rc);
 		goto out_put;
 	}
+	te_delay(TE_DELAY_CONN_PUBLISH);
 	conn_publish(rc);
 	return TE_WIRE_OK;
 out_put:

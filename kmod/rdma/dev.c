@@ -10,6 +10,7 @@
  */
 #include <linux/slab.h>
 
+#include "fault/fault.h"
 #include "rdma/rdma.h"
 
 struct workqueue_struct *te_rdma_wq;
@@ -46,6 +47,7 @@ static int rdev_start(struct te_rdma_dev *rdev)
 			return ret;
 	}
 	te_dev_down(&rdev->dev);
+	te_delay(TE_DELAY_DEV_RESTART);
 	te_rdma_svc_stop(rdev);
 	ret = te_rdma_svc_start(rdev);
 	if (ret)

@@ -12,6 +12,7 @@
  */
 #include <linux/slab.h>
 
+#include "fault/fault.h"
 #include "rdma/rdma.h"
 
 unsigned int te_rdma_num_qp = 2;
@@ -57,6 +58,7 @@ static int qp_connect(struct te_rdma_qp *qp)
 	mutex_unlock(&rep->lock);
 	if (ret)
 		return ret;
+	te_delay(TE_DELAY_EP_CONNECT);
 	te_wire_conn_hello_encode(&hello, &msg);
 	return rdma_connect_locked(qp->id, &param);
 }

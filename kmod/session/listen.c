@@ -22,6 +22,7 @@
 #include <net/route.h>
 #include <net/sock.h>
 
+#include "fault/fault.h"
 #include "session/priv.h"
 
 /* Connections that wait while the accept work is busy. */
@@ -158,6 +159,7 @@ static void listen_accept(struct work_struct *work)
 			listen_run(l, TE_LISTEN_RETRY_MS);
 			return;
 		}
+		te_delay(TE_DELAY_ACCEPTED);
 		listen_admit(l, sock);
 	}
 	listen_run(l, 0);

@@ -10,6 +10,7 @@
 #include <linux/err.h>
 #include <linux/jiffies.h>
 
+#include "fault/fault.h"
 #include "worker/internal.h"
 
 /*
@@ -80,6 +81,7 @@ static struct te_ep *ep_find(struct te_worker *w, struct te_task *task)
 				rdev->dev_id);
 	if (!ep)
 		return NULL;
+	te_delay(TE_DELAY_EP_FOUND);
 	state = te_ep_state(ep);
 	/* A busy one is not evicted. */
 	if ((state == TE_EP_CONNECTING || state == TE_EP_READY) &&

@@ -73,6 +73,11 @@ void te_delay_arm(const char *point, unsigned int ms, unsigned int count)
 	point_write("delay", point, ms, count);
 }
 
+void te_hold(const char *point)
+{
+	te_delay_arm(point, TE_HOLD_MS, 1);
+}
+
 int te_delay_wait(const char *point, unsigned int n)
 {
 	unsigned int held, passed, tries;

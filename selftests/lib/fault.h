@@ -15,6 +15,12 @@ void te_fault_arm(const char *point, unsigned int nth, int error);
 /* How often @point has failed since it was armed; disarms it. */
 unsigned int te_fault_fired(const char *point);
 
+/* Longer than anything takes that is to overtake; a test that failed still ends. */
+#define TE_HOLD_MS	60000
+
+/* The next thread at @point is held there. */
+void te_hold(const char *point);
+
 /* The next @count passes of @point are held for @ms milliseconds each. */
 void te_delay_arm(const char *point, unsigned int ms, unsigned int count);
 
