@@ -22,7 +22,8 @@
  * Errno table (ioctls return these; tasks end with them in te_status.error)
  *   ENOTTY        unknown ioctl
  *   E2BIG         non-zero bytes behind the known struct; a count over its
- *                 limit; more requests than the batch has room for
+ *                 limit; more requests than the batch has room for; a
+ *                 segment with more regions than an opener may hold
  *   EINVAL        bad field, flag, reserved word, name, or zero length or count
  *   EOPNOTSUPP    known, not supported by this build (see features), device,
  *                 or kind of memory
@@ -426,7 +427,8 @@ struct te_ioc_segment_export {
  * @segment: out, id
  *
  * Errors: EINVAL, ENOENT, ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT,
- * ECONNRESET, EPROTO, EACCES, ENXIO no transport, EOPNOTSUPP, EINTR, ENOMEM.
+ * ECONNRESET, EPROTO, EACCES, ENXIO no transport, EOPNOTSUPP, EINTR, ENOMEM,
+ * E2BIG more regions or keys than we hold for one segment.
  */
 struct te_ioc_segment_open {
 	__u32 size;
