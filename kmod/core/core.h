@@ -266,5 +266,8 @@ u32 te_slice_len(u64 left, u64 local_room, u64 remote_room);
  * Return: the local dev with a reference, or ERR_PTR(-ENXIO) no common rail.
  */
 struct te_dev *te_route_pick(struct te_seg *seg, u32 *rdev);
+/* The choice alone: one of @devs or NULL, no reference. RCU read side held. */
+struct te_dev *te_route_best(struct list_head *devs, const struct te_seg *seg,
+			     u32 *rdev);
 
 #endif /* TE_CORE_H */

@@ -32,14 +32,14 @@ static int rail_score(const struct te_seg *seg, const struct te_rdev *self,
 	return score;
 }
 
-struct te_dev *te_route_pick(struct te_seg *seg, u32 *rdev)
+struct te_dev *te_route_best(struct list_head *devs, const struct te_seg *seg,
+			     u32 *rdev)
 {
 	struct te_dev *dev, *best = NULL;
 	int score, best_score = -1;
 	u32 i;
 
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &te_devs, link) {
+	list_for_each_entry_rcu(dev, devs, link) {
 		for (i = 0; i < seg->nr_devs; i++) {
 			score = rail_score(seg, &dev->self, &seg->devs[i]);
 			if (score > best_score) {
@@ -49,6 +49,15 @@ struct te_dev *te_route_pick(struct te_seg *seg, u32 *rdev)
 			}
 		}
 	}
+	return best;
+}
+
+struct te_dev *te_route_pick(struct te_seg *seg, u32 *rdev)
+{
+	struct te_dev *best;
+
+	rcu_read_lock();
+	best = te_route_best(&te_devs, seg, rdev);
 	if (best && !te_dev_tryget(best))
 		best = NULL;
 	rcu_read_unlock();
