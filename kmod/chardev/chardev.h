@@ -7,6 +7,7 @@
 #define TE_CHARDEV_H
 
 #include <linux/fs.h>
+#include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
 #include <linux/xarray.h>
@@ -18,6 +19,8 @@
 
 /**
  * struct te_ctx - one open file
+ * @mm_news: tells when the address space is gone
+ * @ended: bit 0: nothing is left of it but the file
  * @net: network namespace of the opener; holds a reference
  * @space: its memory; @space->mm is who may use the file
  * @ring: set once by TE_IOC_SETUP
@@ -28,6 +31,8 @@
  * @listening: it exports: te_session_listen() was called
  */
 struct te_ctx {
+	struct mmu_notifier mm_news;
+	unsigned long ended;
 	struct net *net;
 	struct te_space *space;
 	struct te_ring *ring;

@@ -5,6 +5,10 @@
  * The file owns its te_ctx; calls on the file keep the file alive, so release
  * finds nobody inside. Batches in flight outlive it: they hold their ring and
  * regions themselves, and release does not wait for them.
+ *
+ * The file may live longer than the process that alone may use it: a child has
+ * it, or the program that runs after exec. So a context ends when its address
+ * space does, or at release if that is first; then only the file is left.
  */
 #include <linux/eventfd.h>
 #include <linux/log2.h>
@@ -20,31 +24,6 @@
 #include "wire/wire.h"
 
 #define TE_DEFAULT_ENTRIES	4096
-
-struct te_ctx *te_ctx_create(void)
-{
-	struct te_space *space;
-	struct te_ctx *ctx;
-
-	/* A kernel thread has no memory to register. */
-	if (!current->mm)
-		return ERR_PTR(-EPERM);
-	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
-	if (!ctx)
-		return ERR_PTR(-ENOMEM);
-	space = te_space_create(current->mm);
-	if (IS_ERR(space)) {
-		kfree(ctx);
-		return ERR_CAST(space);
-	}
-	ctx->space = space;
-	ctx->net = get_net(current->nsproxy->net_ns);
-	mutex_init(&ctx->lock);
-	xa_init(&ctx->batches);
-	xa_init_flags(&ctx->segs, XA_FLAGS_ALLOC1);
-	te_count(TE_NR_CONTEXTS, 1);
-	return ctx;
-}
 
 static void ctx_drop_batches(struct te_ctx *ctx)
 {
@@ -71,14 +50,70 @@ static void ctx_drop_segs(struct te_ctx *ctx)
 	xa_destroy(&ctx->segs);
 }
 
-void te_ctx_destroy(struct te_ctx *ctx)
+/* Both ways to it may be taken at once; whoever is second has nothing to do. */
+static void ctx_end(struct te_ctx *ctx)
 {
+	if (test_and_set_bit(0, &ctx->ended))
+		return;
 	te_space_kill(ctx->space);
 	te_delay(TE_DELAY_CTX_CLOSE);
 	ctx_drop_batches(ctx);
 	ctx_drop_segs(ctx);
 	if (ctx->listening)
 		te_session_unlisten(ctx->net);
+}
+
+/* The last thread has left @mm, so nobody is in a call that @mm may make. */
+static void ctx_mm_gone(struct mmu_notifier *news, struct mm_struct *mm)
+{
+	ctx_end(container_of(news, struct te_ctx, mm_news));
+}
+
+static const struct mmu_notifier_ops ctx_mm_ops = {
+	.release	= ctx_mm_gone,
+};
+
+struct te_ctx *te_ctx_create(void)
+{
+	struct mm_struct *mm = current->mm;
+	struct te_ctx *ctx;
+	int ret;
+
+	/* A kernel thread has no memory to register. */
+	if (!mm)
+		return ERR_PTR(-EPERM);
+	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	if (!ctx)
+		return ERR_PTR(-ENOMEM);
+	ctx->space = te_space_create(mm);
+	if (IS_ERR(ctx->space)) {
+		ret = PTR_ERR(ctx->space);
+		goto err_free;
+	}
+	ctx->net = get_net(current->nsproxy->net_ns);
+	mutex_init(&ctx->lock);
+	xa_init(&ctx->batches);
+	xa_init_flags(&ctx->segs, XA_FLAGS_ALLOC1);
+	ctx->mm_news.ops = &ctx_mm_ops;
+	ret = mmu_notifier_register(&ctx->mm_news, mm);
+	if (ret)
+		goto err_put_space;
+	te_count(TE_NR_CONTEXTS, 1);
+	return ctx;
+
+err_put_space:
+	put_net(ctx->net);
+	te_space_put(ctx->space);
+err_free:
+	kfree(ctx);
+	return ERR_PTR(ret);
+}
+
+void te_ctx_destroy(struct te_ctx *ctx)
+{
+	/* Ends it if that has not been done, and waits if it is being done. */
+	mmu_notifier_unregister(&ctx->mm_news, ctx->space->mm);
+	te_space_put(ctx->space);
 	if (ctx->ring)
 		te_ring_put(ctx->ring);
 	put_net(ctx->net);

@@ -2,7 +2,7 @@
 /*
  * mem/space: a context's memory as a whole, and the names of exported ones.
  *
- * The context makes a space at open and kills it at release; regions, exports'
+ * The context makes a space at open and kills it when it ends; regions, exports'
  * openers and watchers keep the memory of a dead one until they let go. The
  * answering side of sessions finds spaces by name here, describes them, and
  * follows them with a te_watch.
@@ -72,7 +72,7 @@ static void space_unexport(struct te_space *space)
 
 /**
  * te_space_kill() - the context goes away
- * @space: the space; drops the caller's reference
+ * @space: the space; killed once, the caller keeps its reference
  *
  * Peers cannot find it any more and its followers are told. Regions go as soon
  * as no task uses them. Does not wait for that.
@@ -92,7 +92,6 @@ void te_space_kill(struct te_space *space)
 	mutex_unlock(&space->lock);
 
 	te_mr_drop_all(space);
-	te_space_put(space);
 }
 
 static struct te_space *export_find_locked(struct net *net, const char *name,

@@ -100,3 +100,36 @@ int sock_await_close(int fd, int timeout_ms)
 	} while (te_now_ms() < end);
 	return -ETIME;
 }
+
+int sock_send_fd(int sock, int fd)
+{
+	char buf[CMSG_SPACE(sizeof(int))] = "", byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr m = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = buf, .msg_controllen = sizeof(buf),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	return sendmsg(sock, &m, 0) == 1 ? 0 : -errno;
+}
+
+int sock_receive_fd(int sock)
+{
+	char buf[CMSG_SPACE(sizeof(int))] = "", byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr m = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = buf, .msg_controllen = sizeof(buf),
+	};
+	int fd;
+
+	if (recvmsg(sock, &m, 0) != 1 || !CMSG_FIRSTHDR(&m))
+		return -1;
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(int));
+	return fd;
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* sock: plain TCP sockets, for peers that are not te and for those who play it. */
+/* sock: plain sockets: TCP for peers that are not te, Unix to hand files over. */
 #ifndef TE_TEST_SOCK_H
 #define TE_TEST_SOCK_H
 
@@ -20,5 +20,9 @@ long sock_receive(int fd, void *buf, size_t len, int timeout_ms);
 
 /* Waits until the peer has closed, ignoring what it sends: 0 or -ETIME. */
 int sock_await_close(int fd, int timeout_ms);
+
+/* A descriptor as a message over a Unix socket: 0 or -errno; fd or -1. */
+int sock_send_fd(int sock, int fd);
+int sock_receive_fd(int sock);
 
 #endif

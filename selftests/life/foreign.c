@@ -16,6 +16,7 @@
 #include "lib/test.h"
 #include "lib/calls.h"
 #include "lib/proc.h"
+#include "lib/sock.h"
 
 FIXTURE(foreign)
 {
@@ -128,39 +129,6 @@ TEST_F_TIMEOUT(foreign, shared_address_space, SLOW)
 	EXPECT_EQ(0, status);
 }
 
-static int send_fd(int sock, int fd)
-{
-	char buf[CMSG_SPACE(sizeof(int))] = "", byte = 0;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr m = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = buf, .msg_controllen = sizeof(buf),
-	};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	return sendmsg(sock, &m, 0) == 1 ? 0 : -errno;
-}
-
-static int receive_fd(int sock)
-{
-	char buf[CMSG_SPACE(sizeof(int))] = "", byte;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr m = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = buf, .msg_controllen = sizeof(buf),
-	};
-	int fd;
-
-	if (recvmsg(sock, &m, 0) != 1 || !CMSG_FIRSTHDR(&m))
-		return -1;
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(int));
-	return fd;
-}
-
 /* Forked before the context was opened: all it has came through the socket. */
 TEST(passed_descriptor)
 {
@@ -175,7 +143,7 @@ TEST(passed_descriptor)
 	ASSERT_LE(0, pid);
 	if (!pid) {
 		close(sock[0]);
-		fd = receive_fd(sock[1]);
+		fd = sock_receive_fd(sock[1]);
 		/* It has no arguments that mean anything, but good sizes. */
 		for (size_t i = 0; i < nr_calls; i++)
 			*(uint32_t *)args[i] = calls[i].size;
@@ -187,7 +155,7 @@ TEST(passed_descriptor)
 	close(sock[1]);
 	ASSERT_EQ(0, world_open(&w));
 	ASSERT_EQ(0, te_stats(&base));
-	ASSERT_EQ(0, send_fd(sock[0], w.ctx.fd));
+	ASSERT_EQ(0, sock_send_fd(sock[0], w.ctx.fd));
 	EXPECT_EQ(0, raw_mr(w.ctx.fd, w.mem, 4096, TE_LOCAL_READ, NULL));
 	world_close(&w);
 	shutdown(sock[0], SHUT_RDWR);

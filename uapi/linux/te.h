@@ -16,6 +16,8 @@
  *   - All but TE_IOC_INFO and TE_IOC_STATS belong to the process (the mm) that
  *     opened the file: a forked child or a receiver of the descriptor gets
  *     -EPERM. They need a descriptor open for reading and writing: -EACCES.
+ *   - A context ends when its file is closed for good, and when that mm is gone
+ *     (exit, a signal, exec), even if somebody still holds the file.
  *   - Layouts are the same for 32-bit and 64-bit callers. Numbers are in native
  *     byte order, lengths in bytes, times in the unit of their name.
  *
