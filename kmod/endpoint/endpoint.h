@@ -81,6 +81,7 @@ struct te_ep_key {
  * @flows: the mover's: tasks to cut from, te_task.link; contexts spread over
  *	them and have their turns in order, whatever number of tasks each has
  * @flow: the mover's: whose turn it is
+ * @turn: the mover's: slices left of that turn
  * @nr_queued: the mover's: tasks in @flows
  * @inflight: the mover's: slices posted
  * @stuck: the mover's: oldest posted slice whose task must end, or NULL; only
@@ -113,6 +114,7 @@ struct te_ep {
 	struct list_head active_link;
 	struct list_head flows[TE_NR_FLOWS];
 	u32 flow;
+	u32 turn;
 	u32 nr_queued;
 	u32 inflight;
 	const struct te_slice *stuck;

@@ -135,39 +135,46 @@ static bool worker_attach_all(struct te_worker *w)
 	return any;
 }
 
-/* First task of the next flow that has one; the turn goes on to that flow. */
+/* The task whose turn it is: of the next flow that has one when a turn is over. */
 static struct te_task *ep_next_task(struct te_ep *ep)
 {
-	do {
-		ep->flow = (ep->flow + 1) % TE_NR_FLOWS;
-	} while (list_empty(&ep->flows[ep->flow]));
+	if (!ep->turn || list_empty(&ep->flows[ep->flow])) {
+		do {
+			ep->flow = (ep->flow + 1) % TE_NR_FLOWS;
+		} while (list_empty(&ep->flows[ep->flow]));
+		ep->turn = TE_QUANTUM;
+	}
 	return list_first_entry(&ep->flows[ep->flow], struct te_task, link);
 }
 
 /*
  * Cut up to @max slices from the endpoint's tasks. Contexts have their turns one
- * after the other, and within one its tasks.
+ * after the other, and within one its tasks. A turn in which the room ends goes
+ * on next time: else who comes first in each round would have more of it.
  */
 static u32 ep_cut(struct te_ep *ep, u32 max, struct list_head *chain)
 {
 	struct te_slice *slice;
 	struct te_task *task;
-	bool more, starved = false;
-	u32 n = 0, turn;
+	bool more;
+	u32 n = 0;
 
-	while (n < max && ep->nr_queued && !starved) {
+	while (n < max && ep->nr_queued) {
 		task = ep_next_task(ep);
 		more = true;
-		for (turn = 0; more && turn < TE_QUANTUM && n < max; turn++) {
+		while (more && ep->turn && n < max) {
 			slice = te_slice_cut(task, ep->dev, &more);
-			if (!slice) {
-				starved = more;
+			if (!slice)
 				break;
-			}
 			slice->ep = ep;
 			list_add_tail(&slice->link, chain);
+			ep->turn--;
 			n++;
 		}
+		/* No room, or no memory. */
+		if (more && ep->turn)
+			break;
+		ep->turn = 0;
 		te_ep_dequeue(ep, task);
 		if (more)
 			te_ep_enqueue(ep, task);
