@@ -365,6 +365,11 @@ void te_session_unlink(struct te_session *s)
 
 int te_session_init(void)
 {
+	/* Bound to any free port, nobody would find us. */
+	if (!te_session_port) {
+		pr_err("te: port=0: no such port\n");
+		return -EINVAL;
+	}
 	te_session_wq = alloc_workqueue("te_session", WQ_UNBOUND, 0);
 	return te_session_wq ? 0 : -ENOMEM;
 }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* module: see module.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lib/module.h"
+#include "lib/raw.h"
+#include "lib/stats.h"
+
+int module_unload(void)
+{
+	return syscall(SYS_delete_module, "te", O_NONBLOCK) ? -errno : 0;
+}
+
+/* The device node follows the module. */
+static int wait_for_node(bool there)
+{
+	unsigned long long end = te_now_ms() + TE_SETTLE_MS;
+
+	while (access(TE_DEVICE, F_OK) == (there ? -1 : 0)) {
+		if (te_now_ms() > end)
+			return -ETIME;
+		te_sleep_ms(5);
+	}
+	return 0;
+}
+
+int module_unload_soon(void)
+{
+	unsigned long long end = te_now_ms() + TE_SETTLE_MS;
+	int ret;
+
+	while ((ret = module_unload()) == -EWOULDBLOCK || ret == -EBUSY) {
+		if (te_now_ms() > end)
+			return ret;
+		te_sleep_ms(20);
+	}
+	return ret ?: wait_for_node(false);
+}
+
+int module_load(const char *params)
+{
+	const char *path = getenv("TE_MODULE");
+	int fd, ret;
+
+	fd = open(path ?: "", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = syscall(SYS_finit_module, fd, params, 0) ? -errno : 0;
+	close(fd);
+	return ret ?: wait_for_node(true);
+}
+
+int module_reload(const char *params)
+{
+	return module_unload_soon() ?: module_load(params);
+}
