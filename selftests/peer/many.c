@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Many at once: contexts that open one segment in the same moment, contexts that
+ * open each other in a ring, and more peers than there may be endpoints. A node
+ * has as many peers as it has addresses, and 127.0.0.0/8 is many.
+ */
+#include <pthread.h>
+
+#include "lib/test.h"
+#include "lib/module.h"
+#include "lib/pair.h"
+
+#define EACH	4096
+
+/* Opens @name at address @n of this node. */
+static int open_at(struct te *te, unsigned int n, const char *name,
+		   uint32_t *seg)
+{
+	struct te_segment_opts o = { .sz = sizeof(o), .timeout_ms = 60000 };
+	char url[128];
+
+	snprintf(url, sizeof(url), "127.77.%u.%u/%s", n / 250, n % 250 + 1,
+		 name);
+	return te_segment_open(te, url, &o, seg);
+}
+
+/* One request that must complete. */
+static int move(struct te *te, const struct te_request *r)
+{
+	struct te_batch_opts o = { .sz = sizeof(o), .deadline_ms = 120000 };
+	struct te_status st;
+	uint32_t batch;
+	int ret;
+
+	ret = te_batch_alloc(te, 1, &o, &batch);
+	ret = ret ?: te_submit(te, batch, r, 1);
+	ret = ret ?: te_wait(te, batch, 2 * TE_WAIT_MS);
+	ret = ret ?: te_status(te, batch, 0, &st);
+	if (ret)
+		return ret;
+	if (st.state != TE_COMPLETED || st.bytes != r->length) {
+		printf("# state %u error %d\n", st.state, st.error);
+		return -EBADMSG;
+	}
+	return te_batch_free(te, batch);
+}
+
+struct member {
+	pthread_t thread;
+	pthread_barrier_t *start;
+	const char *name;
+	unsigned int nr;
+	unsigned char *remote;
+	int ret;
+};
+
+/* A context of its own that writes its own page of the target. */
+static int come(struct member *m)
+{
+	struct te_open_opts oo = {
+		.sz = sizeof(oo), .cq_entries = 16, .task_slots = 16,
+	};
+	struct te_request r = {
+		.opcode = TE_WRITE,
+		.remote_addr = (uintptr_t)m->remote + m->nr * EACH,
+		.length = EACH,
+	};
+	static __thread unsigned char page[EACH];
+	struct te *te;
+	uint32_t mr;
+	int ret;
+
+	pattern_fill(page, EACH, 1000 + m->nr);
+	r.local_addr = (uintptr_t)page;
+	pthread_barrier_wait(m->start);
+	ret = te_open(&te, &oo);
+	if (ret)
+		return ret;
+	ret = te_mr_register(te, page, EACH, TE_LOCAL_READ, NULL, &mr);
+	/* Half of them have a session, and so an endpoint, of their own. */
+	if (m->nr & 1)
+		ret = ret ?: open_at(te, m->nr, m->name, &r.segment);
+	else
+		ret = ret ?: te_open_segment(te, m->name, &r.segment);
+	ret = ret ?: move(te, &r);
+	te_close(te);
+	return ret;
+}
+
+static void *come_thread(void *arg)
+{
+	struct member *m = arg;
+
+	m->ret = come(m);
+	return NULL;
+}
+
+FIXTURE(many)
+{
+	struct pair p;
+};
+
+FIXTURE_SETUP(many)
+{
+	ASSERT_EQ(0, te_settle());
+}
+
+FIXTURE_TEARDOWN(many)
+{
+	pair_close(&self->p);
+	CLEAN();
+	ASSERT_EQ(0, module_reload(""));
+}
+
+/* The first use of everything there is, by 256 in the same moment. */
+TEST_F_TIMEOUT(many, at_once, SLOW)
+{
+	enum { NR = 256 };
+	static struct member m[NR];
+	struct pair_opts o = { .remote = NR * EACH, .margin = ~0UL };
+	pthread_barrier_t start;
+	unsigned int i;
+
+	ASSERT_EQ(0, module_reload(""));
+	ASSERT_EQ(0, pair_open(&self->p, &o));
+	pthread_barrier_init(&start, NULL, NR);
+	for (i = 0; i < NR; i++) {
+		m[i] = (struct member) {
+			.start = &start, .name = self->p.name, .nr = i,
+			.remote = self->p.remote.p,
+		};
+		MUST(pthread_create(&m[i].thread, NULL, come_thread, &m[i]));
+		pattern_fill(self->p.remote.want + i * EACH, EACH, 1000 + i);
+	}
+	for (i = 0; i < NR; i++) {
+		pthread_join(m[i].thread, NULL);
+		EXPECT_ROW(0, m[i].ret, "number %u", i);
+	}
+	EXPECT_EQ(0, pair_check(&self->p));
+}
+
+#define RINGERS	3
+
+struct ringer {
+	pthread_t thread;
+	pthread_barrier_t *turn;
+	struct ringer *next;
+	struct te *te;
+	struct area mem;	/* one page for each neighbour */
+	char name[48];
+	unsigned int nr, rounds;
+	int ret;
+};
+
+/* Each round opens the next one anew, at an address nobody has dialled yet. */
+static void *ring_thread(void *arg)
+{
+	struct ringer *g = arg;
+	struct te_request r = { .opcode = TE_WRITE, .length = EACH };
+	unsigned int i;
+
+	r.local_addr = (uintptr_t)g->mem.p;
+	r.remote_addr = (uintptr_t)g->next->mem.p + EACH;
+	for (i = 0; i < g->rounds; i++) {
+		pattern_fill(g->mem.p, EACH, i * RINGERS + g->nr);
+		pthread_barrier_wait(g->turn);
+		g->ret = g->ret ?: open_at(g->te, i * RINGERS + g->nr,
+					   g->next->name, &r.segment);
+		g->ret = g->ret ?: move(g->te, &r);
+		g->ret = g->ret ?: te_segment_close(g->te, r.segment);
+		if (!g->ret && memcmp(g->mem.p, g->next->mem.p + EACH, EACH))
+			g->ret = -EILSEQ;
+		pthread_barrier_wait(g->turn);
+	}
+	return NULL;
+}
+
+TEST_F_TIMEOUT(many, each_other, SLOW)
+{
+	static struct ringer g[RINGERS];
+	pthread_barrier_t turn;
+	unsigned int i;
+	uint32_t mr;
+
+	ASSERT_EQ(0, pair_open(&self->p, NULL));
+	pthread_barrier_init(&turn, NULL, RINGERS);
+	for (i = 0; i < RINGERS; i++) {
+		g[i] = (struct ringer) {
+			.turn = &turn, .next = &g[(i + 1) % RINGERS],
+			.nr = i, .rounds = 60,
+		};
+		snprintf(g[i].name, sizeof(g[i].name), "%s", te_unique_name());
+		ASSERT_EQ(0, area_alloc(&g[i].mem, 2 * EACH));
+		ASSERT_EQ(0, te_open(&g[i].te, NULL));
+		ASSERT_EQ(0, te_mr_register(g[i].te, g[i].mem.p, EACH,
+					    TE_LOCAL_READ, NULL, &mr));
+		ASSERT_EQ(0, te_mr_register(g[i].te, g[i].mem.p + EACH, EACH,
+					    TE_REMOTE_WRITE, NULL, &mr));
+		ASSERT_EQ(0, te_segment_export(g[i].te, g[i].name, NULL));
+	}
+	for (i = 0; i < RINGERS; i++)
+		MUST(pthread_create(&g[i].thread, NULL, ring_thread, &g[i]));
+	for (i = 0; i < RINGERS; i++) {
+		pthread_join(g[i].thread, NULL);
+		EXPECT_ROW(0, g[i].ret, "number %u", i);
+	}
+	for (i = 0; i < RINGERS; i++) {
+		te_close(g[i].te);
+		area_free(&g[i].mem);
+	}
+}
+
+/*
+ * 100 peers in turn, 4 endpoints for each device. On one node both ends of an
+ * endpoint count, the answering one with each of its QPs.
+ */
+TEST_F_TIMEOUT(many, in_turn, SLOW)
+{
+	enum { NR = 100, BOUND = 2 * 4 * (1 + 2) };
+	unsigned long long end, most = 0;
+	uint32_t seg[NR], own;
+	struct te_ioc_stats s;
+	unsigned int i, round;
+
+	ASSERT_EQ(0, module_reload("max_ep=4 num_qp=2"));
+	ASSERT_EQ(0, pair_open(&self->p, NULL));
+	own = self->p.seg;
+	for (i = 0; i < NR; i++)
+		MUST(open_at(self->p.ini, i, self->p.name, &seg[i]));
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < NR; i++) {
+			self->p.seg = seg[i];
+			ASSERT_EQ(0, pair_xfer(&self->p, i & 1, 8 * KIB + i,
+					       9 * KIB + round, 5000 + i));
+			ASSERT_EQ(0, te_stats(&s));
+			most = s.endpoints > most ? s.endpoints : most;
+		}
+	}
+	TH_LOG("at most %llu of %d, draining ones included", most, BOUND);
+	/* Those that drain go by themselves, with nothing new coming. */
+	end = te_now_ms() + 20000;
+	do {
+		te_sleep_ms(20);
+		ASSERT_EQ(0, te_stats(&s));
+	} while (s.endpoints > BOUND && te_now_ms() < end);
+	EXPECT_GE(BOUND, s.endpoints);
+	self->p.seg = own;
+	EXPECT_EQ(0, pair_xfer(&self->p, TE_READ, 8 * KIB, 9 * KIB, 5000));
+}
+
+TEST_HARNESS_MAIN
