@@ -236,6 +236,8 @@ struct te_session {
 void te_session_actor(struct work_struct *work);
 void te_session_close(struct te_session *s, u32 code, int error);
 void te_session_lost(struct te_session *s, int error);
+int te_session_tick(struct te_session *s);
+unsigned long te_session_next(const struct te_session *s);
 
 /* table.c */
 void te_session_count_event(enum te_session_event event);
@@ -257,6 +259,7 @@ void te_session_unlink(struct te_session *s);
 
 /* talk.c: actor */
 int te_session_dial(struct te_session *s);
+bool te_session_may_hear(enum te_session_state state, u8 type);
 int te_session_receive(struct te_session *s, bool *again);
 int te_session_send(struct te_session *s, bool *again);
 void te_session_last_words(struct te_session *s, u32 code);

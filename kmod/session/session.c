@@ -178,8 +178,8 @@ static void session_tick_idle(struct te_session *s)
 		te_session_close(s, TE_WIRE_ERR_IDLE, -ECONNRESET);
 }
 
-/* What time brings. Return: 0, -ETIMEDOUT. */
-static int session_tick(struct te_session *s)
+/* What time brings. Return: 0, -ETIMEDOUT. Actor. */
+int te_session_tick(struct te_session *s)
 {
 	switch (s->state) {
 	case TE_SESSION_ACCEPTED:
@@ -232,8 +232,8 @@ static void session_linger(struct te_session *s, bool *again)
 		session_die(s);
 }
 
-/* When the actor must look again if nothing happens, in jiffies from now. */
-static unsigned long session_next(const struct te_session *s)
+/* When to look again if nothing happens, in jiffies from now. Actor. */
+unsigned long te_session_next(const struct te_session *s)
 {
 	unsigned long next, other;
 
@@ -280,7 +280,7 @@ void te_session_actor(struct work_struct *work)
 	if (!ret)
 		ret = te_session_receive(s, &again);
 	if (!ret)
-		ret = session_tick(s);
+		ret = te_session_tick(s);
 	if (!ret)
 		ret = te_session_send(s, &again);
 	if (ret)
@@ -292,5 +292,5 @@ void te_session_actor(struct work_struct *work)
 	/* Kicked meanwhile: it is queued already, and this does nothing. */
 	if (s->state != TE_SESSION_DEAD)
 		queue_delayed_work(te_session_wq, &s->actor,
-				   again ? 0 : session_next(s));
+				   again ? 0 : te_session_next(s));
 }

@@ -78,11 +78,12 @@ static int session_hear_hello_reply(struct te_session *s, const void *buf,
 	return 0;
 }
 
-static int session_welcome(struct te_session *s, const struct te_msg_hello *hello)
+static int session_welcome(struct te_session *s, const struct te_msg_hello *hello,
+			   u16 version)
 {
 	struct te_msg_hello_reply reply = {
 		.status = TE_WIRE_OK,
-		.version = min_t(u16, hello->version_max, TE_WIRE_VERSION_MAX),
+		.version = version,
 		.page_shift = PAGE_SHIFT,
 		.auth_method = TE_WIRE_AUTH_NONE,
 		.features = hello->features & TE_WIRE_FEATURES,
@@ -119,13 +120,14 @@ static int session_hear_hello(struct te_session *s, const void *buf, u32 len)
 {
 	struct te_msg_hello hello;
 	u32 code = TE_WIRE_OK;
+	u16 version;
 	int ret;
 
 	ret = te_wire_hello_decode(buf, len, &hello);
 	if (ret)
 		return ret;
-	if (hello.version_min > TE_WIRE_VERSION_MAX ||
-	    hello.version_max < TE_WIRE_VERSION_MIN)
+	version = te_wire_common_version(&hello);
+	if (!version)
 		code = TE_WIRE_ERR_VERSION;
 	else if (hello.auth_method != TE_WIRE_AUTH_NONE)
 		code = TE_WIRE_ERR_AUTH;
@@ -136,7 +138,7 @@ static int session_hear_hello(struct te_session *s, const void *buf, u32 len)
 		te_session_close(s, code, -EPROTO);
 		return 0;
 	}
-	return session_welcome(s, &hello);
+	return session_welcome(s, &hello, version);
 }
 
 static int session_hear_ping(struct te_session *s, const void *buf, u32 len)
@@ -218,6 +220,12 @@ static const struct session_rule {
 	[TE_WIRE_SEG_GONE] = { BIT(TE_SESSION_ASKING), te_open_hear_gone },
 };
 
+/* May the peer say this now? @type is below TE_WIRE_NR_TYPES. */
+bool te_session_may_hear(enum te_session_state state, u8 type)
+{
+	return session_rules[type].states & BIT(state);
+}
+
 static bool session_talks(const struct te_session *s)
 {
 	return s->state > TE_SESSION_DIALING && s->state < TE_SESSION_CLOSING;
@@ -226,7 +234,6 @@ static bool session_talks(const struct te_session *s)
 /* Return: 0, or what ends the session; @again: more may be there. */
 int te_session_receive(struct te_session *s, bool *again)
 {
-	const struct session_rule *rule;
 	struct te_msg_hdr msg;
 	int budget, ret;
 
@@ -238,10 +245,10 @@ int te_session_receive(struct te_session *s, bool *again)
 		ret = te_sock_recv(&s->sock, &msg);
 		if (ret <= 0)
 			return ret;
-		rule = &session_rules[msg.type];
-		if (!(rule->states & BIT(s->state)))
+		if (!te_session_may_hear(s->state, msg.type))
 			return -EPROTO;
-		ret = rule->hear(s, s->sock.rx_buf, msg.length);
+		ret = session_rules[msg.type].hear(s, s->sock.rx_buf,
+						   msg.length);
 		if (ret)
 			return ret;
 	}

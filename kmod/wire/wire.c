@@ -132,6 +132,15 @@ int te_wire_hello_decode(const void *buf, size_t len, struct te_msg_hello *msg)
 	return 0;
 }
 
+u16 te_wire_common_version(const struct te_msg_hello *msg)
+{
+	u16 version = min_t(u16, msg->version_max, TE_WIRE_VERSION_MAX);
+
+	if (version < msg->version_min || version < TE_WIRE_VERSION_MIN)
+		return 0;
+	return version;
+}
+
 size_t te_wire_hello_reply_encode(void *buf,
 				  const struct te_msg_hello_reply *msg)
 {

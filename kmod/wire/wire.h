@@ -441,6 +441,14 @@ struct te_msg_seg_keys {
 	const __le32 *keys;
 };
 
+/**
+ * te_wire_common_version() - what to speak with a peer
+ * @msg: its hello
+ *
+ * Return: the highest version that both speak, or 0 there is none.
+ */
+u16 te_wire_common_version(const struct te_msg_hello *msg);
+
 /*
  * Encoders write a whole frame, header first, to @buf, which has room for it
  * (TE_WIRE_FRAME(sizeof(struct te_wire_...)) and what follows), and return its

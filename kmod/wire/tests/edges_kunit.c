@@ -473,7 +473,38 @@ static void hdr_lengths(struct kunit *test)
 	}
 }
 
-/* ---- what codes mean */
+/* ---- versions, and what codes mean */
+
+static void common_versions(struct kunit *test)
+{
+	const u16 lo = TE_WIRE_VERSION_MIN, hi = TE_WIRE_VERSION_MAX;
+	const struct {
+		const char *desc;
+		u16 min, max, version;
+	} rows[] = {
+		{ "the same build", lo, hi, hi },
+		{ "only our lowest", lo, lo, lo },
+		{ "only our highest", hi, hi, hi },
+		{ "a newer one that speaks ours", lo, hi + 1, hi },
+		{ "a newer one that speaks our highest", hi, hi + 1, hi },
+		{ "a newer one that does not", hi + 1, hi + 2, 0 },
+		{ "an older one that speaks our lowest", lo - 1, lo, lo },
+		{ "an older one that does not", lo - 1, lo - 1, 0 },
+		{ "all there will ever be", 1, U16_MAX, hi },
+		{ "the last", U16_MAX, U16_MAX, 0 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct te_msg_hello msg = {
+			.version_min = rows[i].min,
+			.version_max = rows[i].max,
+		};
+
+		KUNIT_EXPECT_EQ_MSG(test, te_wire_common_version(&msg),
+				    rows[i].version, "%s", rows[i].desc);
+	}
+}
 
 static void code_errnos(struct kunit *test)
 {
@@ -500,6 +531,7 @@ static struct kunit_case te_wire_edges_cases[] = {
 	KUNIT_CASE(decode_names),
 	KUNIT_CASE(hdr_any_byte),
 	KUNIT_CASE(hdr_lengths),
+	KUNIT_CASE(common_versions),
 	KUNIT_CASE(code_errnos),
 	{}
 };
