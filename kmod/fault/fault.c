@@ -63,6 +63,7 @@ static struct te_fault_state te_delays[TE_NR_DELAYS] = {
 	[TE_DELAY_MR_PUBLISH].name = "mr_publish",
 	[TE_DELAY_MR_REVOKED].name = "mr_revoked",
 	[TE_DELAY_SEG_OPENED].name = "seg_opened",
+	[TE_DELAY_SESSION_LOST].name = "session_lost",
 	[TE_DELAY_ACCEPTED].name = "accepted",
 	[TE_DELAY_EP_FOUND].name = "ep_found",
 	[TE_DELAY_EP_CONNECT].name = "ep_connect",

@@ -44,6 +44,7 @@ enum te_delay_point {
 	TE_DELAY_MR_PUBLISH,	/* mr complete, id not shown */
 	TE_DELAY_MR_REVOKED,	/* id gone, work not yet drained */
 	TE_DELAY_SEG_OPENED,	/* description here, id not shown */
+	TE_DELAY_SESSION_LOST,	/* peer dead, segments not told */
 	TE_DELAY_ACCEPTED,	/* socket accepted, no session yet */
 	TE_DELAY_EP_FOUND,	/* endpoint looked up, not kept */
 	TE_DELAY_EP_CONNECT,	/* QP made, nothing sent */

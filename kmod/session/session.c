@@ -12,6 +12,7 @@
  */
 #include <linux/printk.h>
 
+#include "fault/fault.h"
 #include "session/priv.h"
 #include "xport/xport.h"
 
@@ -25,6 +26,7 @@ static void session_down(struct te_session *s, int error)
 	s->closed = true;
 	spin_unlock(&s->lock);
 
+	te_delay(TE_DELAY_SESSION_LOST);
 	te_open_fail_all(s, error);
 	te_serve_drop_all(s);
 }
