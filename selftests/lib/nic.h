@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* nic: the two RDMA devices of the wire, which come and go. */
+#ifndef TE_TEST_NIC_H
+#define TE_TEST_NIC_H
+
+#define NR_NICS	2
+
+/* Waits for whoever uses it. 0 or -EIO; @nic is 0 or 1. */
+int nic_delete(int nic);
+
+/* Waits until its removal has begun: 0 or -ETIME. */
+int nic_await_going(int nic);
+
+/* Back again, with its addresses. 0, -EIO, -ETIME. */
+int nic_add(int nic);
+
+#endif
