@@ -111,7 +111,9 @@ err_free:
 
 void te_ctx_destroy(struct te_ctx *ctx)
 {
-	/* Ends it if that has not been done, and waits if it is being done. */
+	/* Here, where nobody's close waits for it: inside the call below, all do. */
+	ctx_end(ctx);
+	/* If the process does it just now, waits until that is done. */
 	mmu_notifier_unregister(&ctx->mm_news, ctx->space->mm);
 	te_space_put(ctx->space);
 	if (ctx->ring)
