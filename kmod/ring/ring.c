@@ -155,13 +155,6 @@ int te_ring_reserve(struct te_ring *ring, u32 nr)
 	return ret;
 }
 
-void te_ring_unreserve(struct te_ring *ring, u32 nr)
-{
-	spin_lock(&ring->lock);
-	ring->reserved -= nr;
-	spin_unlock(&ring->lock);
-}
-
 void te_ring_push(struct te_ring *ring, const struct te_completion *cqe)
 {
 	spin_lock(&ring->lock);

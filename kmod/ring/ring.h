@@ -117,7 +117,6 @@ int te_ring_mmap(struct te_ring *ring, struct vm_area_struct *vma);
  * Return: 0, -EBUSY not so many are free, -EBADFD impossible head.
  */
 int te_ring_reserve(struct te_ring *ring, u32 nr);
-void te_ring_unreserve(struct te_ring *ring, u32 nr);
 /* Push an entry that was reserved; wakes who waits. */
 void te_ring_push(struct te_ring *ring, const struct te_completion *cqe);
 /* Return: unread entries, or -EBADFD impossible head. */

@@ -113,18 +113,6 @@ static void ring_reserve(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring->hdr->head, c->head);
 }
 
-static void ring_unreserve(struct kunit *test)
-{
-	struct te_ring *ring = test->priv;
-
-	KUNIT_ASSERT_EQ(test, te_ring_reserve(ring, ENTRIES), 0);
-	te_ring_unreserve(ring, 3);
-	KUNIT_EXPECT_EQ(test, ring->reserved, ENTRIES - 3);
-	KUNIT_EXPECT_EQ(test, te_ring_reserve(ring, 4), -EBUSY);
-	KUNIT_EXPECT_EQ(test, te_ring_reserve(ring, 3), 0);
-	KUNIT_EXPECT_EQ(test, ring->reserved, ENTRIES);
-}
-
 /* Every bit of an entry depends on its number. */
 static struct te_completion entry_of(u32 n)
 {
@@ -223,7 +211,6 @@ static void ring_bytes(struct kunit *test)
 static struct kunit_case ring_cases[] = {
 	KUNIT_CASE_PARAM(ring_level, ring_level_gen_params),
 	KUNIT_CASE_PARAM(ring_reserve, ring_reserve_gen_params),
-	KUNIT_CASE(ring_unreserve),
 	KUNIT_CASE(ring_push_wraps),
 	KUNIT_CASE(ring_push_with_scribbled_head),
 	KUNIT_CASE_PARAM(ring_bytes, ring_bytes_gen_params),
