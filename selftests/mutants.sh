@@ -8,6 +8,7 @@
 #	Kernel: um-kasan	which kernel it is built for and run on
 #	Suites: life/close	what is run
 #	Expect: REGEX		a line of the output, or of the kernel log's excerpt
+#	Time: SECONDS		how long it may take, 300 if it does not say
 #
 # Prints KTAP. Sources are changed in a copy only, under build/mutants/.
 
@@ -50,10 +51,11 @@ fresh()
 # survives PATCH LOG: 0 if the mutant lives, or never lived; says why in LOG
 survives()
 {
-	local patch=$1 log=$2 kernel suites expect status=0
+	local patch=$1 log=$2 kernel suites expect limit status=0
 	kernel=$(field "$patch" Kernel)
 	suites=$(field "$patch" Suites)
 	expect=$(field "$patch" Expect)
+	limit=$(field "$patch" Time)
 	fresh "$kernel" || return 0
 	if ! patch -s -p1 -d "$work/$kernel" <"$patch" >"$log" 2>&1; then
 		echo "does not apply" >>"$log"
@@ -64,8 +66,8 @@ survives()
 		return 0
 	fi
 	# shellcheck disable=SC2086 # several words
-	"$vm/run.sh" --kernel "$kernel" --net wire --mem 2048 --time 300 \
-		--module "$work/$kernel/te.ko" -- selftests/guest.sh $suites \
+	"$vm/run.sh" --kernel "$kernel" --net wire --mem 2048 \
+		--time "${limit:-300}" --module "$work/$kernel/te.ko" -- selftests/guest.sh $suites \
 		>"$log" 2>&1 || status=$?
 	[ "$status" = 0 ] && echo "the run is green" >>"$log" && return 0
 	! grep -qE -- "$expect" "$log"
