@@ -87,6 +87,7 @@ static struct seq corpus[CORPUS];
 static uint32_t nr_corpus;
 static bool answered[64][256];
 static unsigned int nr_answers, nr_bad;
+static bool complaint;
 static unsigned long nr_steps;
 
 static bool new_answer(const struct step *s, long ret)
@@ -340,25 +341,63 @@ static int replay(const char *path)
 
 /* ---- the run */
 
+/*
+ * What the kernel said since the last time: most reports do not stop it, but the
+ * log should still hold the round that brought them about.
+ */
+static bool kernel_complains(int kmsg)
+{
+	static const char *const words[] = {
+		"WARNING: ", "BUG: ", "KASAN: ", "UBSAN: ", "ODEBUG: ",
+		"refcount_t: ", "corruption", "Oops",
+	};
+	char line[8192];
+	size_t i;
+	long n;
+
+	while ((n = read(kmsg, line, sizeof(line) - 1)) > 0) {
+		line[n] = '\0';
+		for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+			if (strstr(line, words[i])) {
+				printf("# round %llu: %s",
+				       (unsigned long long)round_now.nr, line);
+				return true;
+			}
+	}
+	return false;
+}
+
+static int open_kmsg(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_END);
+	return fd;
+}
+
 static int fuzz(uint64_t seed, unsigned int seconds, unsigned int n,
 		const char *path)
 {
 	unsigned long long stop = te_now_ms() + 1000ULL * seconds;
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	int kmsg = open_kmsg();
 	struct rng r = { seed };
 	int ret;
 
-	if (fd < 0)
+	if (fd < 0 || kmsg < 0)
 		return -errno;
 	round_now.magic = MAGIC;
 	round_now.lanes = n;
 	ret = lanes_start(n);
-	while (!ret && te_now_ms() < stop && !nr_bad) {
+	while (!ret && te_now_ms() < stop && !nr_bad && !complaint) {
 		make_round(&r);
 		ret = log_round(fd) ?: step_forward();
 		keep_fresh(&r);
+		complaint = kernel_complains(kmsg);
 		round_now.nr++;
 	}
+	close(kmsg);
 	close(fd);
 	return ret;
 }
@@ -422,7 +461,7 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	ksft_print_header();
-	ksft_set_plan(3);
+	ksft_set_plan(4);
 	snprintf(path, sizeof(path), "%s.%u.log", argv[0], seed);
 	ret = prepare();
 	if (ret)
@@ -440,6 +479,7 @@ int main(int argc, char **argv)
 	ksft_print_msg("%llu rounds, %lu calls, %u blocks of te, %u kinds of answers, corpus %u\n",
 		       (unsigned long long)round_now.nr, nr_steps,
 		       cover_total(), nr_answers, nr_corpus);
+	ksft_test_result(!complaint, "the kernel does not complain\n");
 	ksft_test_result(!nr_bad, "answers are those of the contract\n");
 	ksft_test_result(clean(), "nothing is left\n");
 	ksft_test_result(file || (nr_answers >= ENOUGH_ANSWERS &&

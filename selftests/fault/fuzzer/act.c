@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -137,8 +139,7 @@ long act_memory(const struct call *c)
 				     PROT_READ | PROT_WRITE, PROT_READ,
 				     PROT_NONE };
 	static const int advice[] = { MADV_DONTNEED, MADV_DONTNEED, MADV_FREE,
-				      MADV_REMOVE, MADV_WILLNEED,
-				      MADV_HUGEPAGE, MADV_COLD,
+				      MADV_WILLNEED, MADV_HUGEPAGE, MADV_COLD,
 				      MADV_DONTFORK, MADV_DOFORK };
 	const uint32_t *v = c->step->v;
 	uintptr_t at = (uintptr_t)pick_place(v[1]) & ~4095UL;
@@ -171,11 +172,17 @@ long act_memory(const struct call *c)
 	}
 }
 
-/* The file behind the mapped pieces shrinks, grows, gets holes. */
+/*
+ * The file behind the mapped pieces shrinks, grows, gets holes. Not in User Mode
+ * Linux: its flush_tlb_mm() then walks the mappings without their lock.
+ */
 long act_truncate(const struct call *c)
 {
+	const char *kernel = getenv("TE_KERNEL");
 	const uint32_t *v = c->step->v;
 
+	if (kernel && !strncmp(kernel, "um", 2))
+		return -EOPNOTSUPP;
 	if (v[0] % 2)
 		return answer(ftruncate(world.memfd, v[1] % (2 * PIECE)));
 	return answer(fallocate(world.memfd, FALLOC_FL_KEEP_SIZE |
