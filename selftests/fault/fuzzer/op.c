@@ -78,7 +78,7 @@ PICK(nr_tasks, 1, 1, 2, 2, 3, 4, 4, 8, 8, 8, 15, 31, 63, 64, 0, HUGE_32)
 PICK(deadline, 0, 0, 0, 1, 5, 20, 100, TE_MAX_DEADLINE_MS,
      TE_MAX_DEADLINE_MS + 1)
 PICK(entries, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3)
-PICK(nr, 1, 1, 1, 1, 1, 1, 2, 2, 2, 3, 4, 8, 9, 32, 0, HUGE_32)
+PICK(nr, 1, 1, 1, 1, 1, 2, 2, 3, 4, 8, 8, 8, 9, 32, 0, HUGE_32)
 PICK(nr_entries, 1, 1, 1, 1, 2, 2, 4, 16, 17, 0, HUGE_32)
 PICK(wait_ms, 0, 0, 0, 0, 1, 1, 1, 1, 20, 20, 20, 20, 20, 100, HUGE_32,
      0x80000000)
@@ -259,10 +259,14 @@ static uint64_t pick_room_addr(const struct call *c, uint32_t v)
 			 (uintptr_t)c->room + ROOM - v % 64 * 24;
 }
 
+/* Requests of a call: as they come, long ones that stay in flight, or wild. */
+enum kind { PLAIN, LONG, WILD, NR_KINDS };
+
 static struct te_request make_request(const struct call *c, struct rng *r,
-				      bool wild)
+				      enum kind kind)
 {
-	uint32_t from = rnd(r) % PIECE, to = rnd(r) % PIECE, room;
+	uint32_t from = kind == LONG ? rnd(r) % 64 : rnd(r) % PIECE;
+	uint32_t to = kind == LONG ? 0 : rnd(r) % PIECE, room;
 	unsigned int theirs = !(c->ctx % 2);
 	struct te_request q = {
 		.opcode = rnd_below(r, 2),
@@ -273,8 +277,8 @@ static struct te_request make_request(const struct call *c, struct rng *r,
 	};
 
 	room = PIECE - (from > to ? from : to);
-	q.length = rnd_below(r, 8) ? rnd_below(r, room + 1) : room;
-	if (!wild)
+	q.length = kind == LONG ? room : rnd_below(r, room + 1);
+	if (kind != WILD)
 		return q;
 	switch (rnd_below(r, 8)) {
 	case 0: q.local_addr = pick_addr(c, rnd(r)); break;
@@ -299,7 +303,7 @@ static uint64_t pick_requests(const struct call *c, uint32_t v)
 		return pick_addr(c, v);
 	q -= nr;
 	for (i = 0; i < nr; i++)
-		q[i] = make_request(c, &r, v % 4 == 0);
+		q[i] = make_request(c, &r, v % NR_KINDS);
 	return (uintptr_t)q;
 }
 
@@ -435,10 +439,15 @@ static char *pick_arg(const struct call *c, uint32_t where)
 
 	if (where % 16)
 		return c->arg;
-	at = pick_place(c->step->v[0]);
-	/* Its end is the end of the memory, or of what may be accessed. */
-	if (where / 16 % 2)
-		at = piece_at(where / 32 % NR_PIECES) - c->op->size;
+	where /= 16;
+	if (where % 4 == 0)
+		at = pick_place(c->step->v[0]);
+	else if (where % 4 == 1)
+		/* No answer can be written. */
+		at = piece_at(PIECE_READ);
+	else
+		/* Its end is the end of the memory, or of one kind of it. */
+		at = piece_at(where / 4 % NR_PIECES) - c->op->size;
 	poke(at, c->arg, ARG_MAX_BYTES);
 	return at;
 }

@@ -70,8 +70,8 @@ int world_init(void)
 	if (world.memfd < 0 || world.efd < 0 || world.mem < 0)
 		return -errno;
 	for (i = 0; i < NR_CTX; i++)
-		snprintf(world.names[i], sizeof(world.names[i]), "fuzz%07u%d",
-			 getpid() % 10000000, i);
+		snprintf(world.names[i], sizeof(world.names[i]), "fuzz.%06u:%d",
+			 getpid() % 1000000, i);
 	return reserve(NULL, ARENA, 0);
 }
 
@@ -110,7 +110,7 @@ static int set_up(int ctx)
 {
 	struct te_ioc_setup *setup = &world.setup[ctx];
 	int fd = FD_BASE + ctx;
-	int ret;
+	int ret, i;
 
 	ret = ctx_open(ctx, O_RDWR);
 	if (ret)
@@ -121,9 +121,10 @@ static int set_up(int ctx)
 		.task_slots = 64,
 	};
 	ret = raw_ioctl(fd, TE_IOC_SETUP, setup);
-	if (!ret)
-		ret = raw_mr(fd, piece_at(ctx), PIECE, ALL,
-			     &world.ids[ctx][ID_MR][0]);
+	/* Two regions, so that requests cross from one to the other. */
+	for (i = 0; i < 2 && !ret; i++)
+		ret = raw_mr(fd, piece_at(ctx) + i * PIECE / 2, PIECE / 2, ALL,
+			     &world.ids[ctx][ID_MR][i]);
 	if (!ret && mmap(zone_at(ctx, TE_MMAP_RING), setup->ring_bytes,
 			 PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
 			 TE_MMAP_RING) == MAP_FAILED)

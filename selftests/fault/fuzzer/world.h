@@ -18,7 +18,7 @@
 
 #define NR_CTX		4
 #define FD_BASE		100
-#define NAME_LEN	12
+#define NAME_LEN	13
 
 /* Ids that calls gave out, the last few of each kind. */
 enum id_kind { ID_NONE, ID_MR, ID_SEGMENT, ID_BATCH, NR_IDS };
