@@ -55,7 +55,6 @@ static int rdev_start(struct te_rdma_dev *rdev)
 	self->dev_id = rdev->dev.id;
 	self->numa_node = rdev->dev.numa_node;
 	self->chunk_shift = PAGE_SHIFT + ilog2(rdev->chunk_pages);
-	te_dev_up(&rdev->dev);
 	return 0;
 }
 
@@ -63,14 +62,18 @@ static void rdev_start_work(struct work_struct *work)
 {
 	struct te_rdma_dev *rdev = container_of(to_delayed_work(work),
 						struct te_rdma_dev, start_work);
+	bool works;
 	int ret;
 
-	if (READ_ONCE(rdev->going) ||
-	    (rdev->dev.up && READ_ONCE(rdev->svc.ready)))
+	if (READ_ONCE(rdev->going))
 		return;
-	ret = rdev_start(rdev);
-	if (ret && ret != -EADDRNOTAVAIL)
+	works = READ_ONCE(rdev->dev.up) && READ_ONCE(rdev->svc.ready);
+	ret = works ? 0 : rdev_start(rdev);
+	/* Again for regions that could not be mapped, too. */
+	if (ret ? ret != -EADDRNOTAVAIL : te_dev_up(&rdev->dev))
 		te_rdma_restart(rdev, TE_RDMA_RESTART_MS);
+	if (works)
+		return;
 
 	if (!ret)
 		pr_info("te: %s: up at %pI6c port %u\n", rdev->dev.name,

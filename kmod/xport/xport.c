@@ -92,9 +92,18 @@ static int dev_map(struct te_dev *dev, struct te_mr *mr)
 	return ret;
 }
 
-void te_dev_up(struct te_dev *dev)
+static void dev_unlist_locked(struct te_dev *dev)
+{
+	lockdep_assert_held(&te_maps_mutex);
+	if (dev->up)
+		list_del_rcu(&dev->link);
+	WRITE_ONCE(dev->up, false);
+}
+
+int te_dev_up(struct te_dev *dev)
 {
 	struct te_mr *mr;
+	int error = 0;
 	int ret;
 
 	mutex_lock(&te_maps_mutex);
@@ -103,30 +112,26 @@ void te_dev_up(struct te_dev *dev)
 		if (xa_load(&mr->maps, dev->id))
 			continue;
 		ret = dev_map(dev, mr);
-		if (ret)
+		if (ret && !dev->up)
 			pr_warn_ratelimited("te: %s: a region of %llu bytes cannot be mapped: %d\n",
 					    dev->name, te_mr_length(mr), ret);
+		error = error ?: ret;
 	}
 	if (!dev->up) {
-		dev->up = true;
+		WRITE_ONCE(dev->up, true);
 		list_add_tail_rcu(&dev->link, &te_devs);
 	}
 	mutex_unlock(&te_maps_mutex);
+	return error;
 }
 
 void te_dev_down(struct te_dev *dev)
 {
-	bool was_up;
-
 	mutex_lock(&te_maps_mutex);
-	was_up = dev->up;
-	if (was_up)
-		list_del_rcu(&dev->link);
-	dev->up = false;
+	dev_unlist_locked(dev);
 	mutex_unlock(&te_maps_mutex);
 	/* It may be listed again: readers must have left it. */
-	if (was_up)
-		synchronize_rcu();
+	synchronize_rcu();
 }
 
 static void dev_unmap_all(struct te_dev *dev)
@@ -175,16 +180,18 @@ u32 te_dev_describe(struct te_rdev *out, u32 max)
 
 int te_xport_map_mr(struct te_mr *mr)
 {
-	struct te_dev *dev;
+	struct te_dev *dev, *next;
 	int ret = 0;
 
 	mutex_lock(&te_maps_mutex);
 	list_add(&mr->link, &te_mrs);
-	list_for_each_entry(dev, &te_devs, link) {
+	list_for_each_entry_safe(dev, next, &te_devs, link) {
 		ret = dev_map(dev, mr);
 		/* On its way down: te_dev_up() will map it. */
-		if (ret == -ENETDOWN)
+		if (ret == -ENETDOWN) {
+			dev_unlist_locked(dev);
 			ret = 0;
+		}
 		if (ret)
 			break;
 	}

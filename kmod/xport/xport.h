@@ -95,7 +95,7 @@ struct te_mover {
  * @link: on te_devs while @up, RCU
  * @maps: te_mr_map of this dev, protected by te_maps_mutex
  * @self: how peers reach it; set before te_dev_up()
- * @up: listed; protected by te_maps_mutex
+ * @up: listed; written under te_maps_mutex
  * @workers: of the worker room; from dev_start to dev_free
  * @release: the transport's: frees what embeds it
  */
@@ -143,9 +143,15 @@ void te_xport_set_host(const struct te_xport_host *host);
 int te_dev_add(struct te_dev *dev);
 /**
  * te_dev_up() - it has an address, can register and connect: let it be used
- * @dev: added, @self set
+ * @dev: added, @self set; or up already, with regions that were not mapped
+ *
+ * Regions that are there are mapped on it. One that cannot be is not reached
+ * through it; it is worth another call later.
+ *
+ * Context: may sleep.
+ * Return: 0, or why the first such region was not mapped: the dev is up anyway.
  */
-void te_dev_up(struct te_dev *dev);
+int te_dev_up(struct te_dev *dev);
 /* It cannot register now: nobody picks it until it is up again. May sleep. */
 void te_dev_down(struct te_dev *dev);
 /**
