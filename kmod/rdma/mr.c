@@ -177,6 +177,19 @@ static struct te_rdma_mr_map *map_alloc(struct te_rdma_dev *rdev,
 	return rmap;
 }
 
+/* What verbs say, in words of the errno table; -ENETDOWN is for te_dev_up(). */
+static int map_errno(int error)
+{
+	switch (error) {
+	case -ENETDOWN:
+	case -ENOMEM:
+	case -EOPNOTSUPP:
+		return error;
+	default:
+		return -EIO;
+	}
+}
+
 struct te_mr_map *te_rdma_mr_map(struct te_dev *dev, struct te_mr *mr)
 {
 	struct te_rdma_dev *rdev = to_rdma_dev(dev);
@@ -219,5 +232,5 @@ err_free:
 	kfree(wr);
 	if (rmap)
 		map_free(rmap);
-	return ERR_PTR(ret);
+	return ERR_PTR(map_errno(ret));
 }
