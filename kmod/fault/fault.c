@@ -68,6 +68,7 @@ static struct te_fault_state te_delays[TE_NR_DELAYS] = {
 	[TE_DELAY_EP_FOUND].name = "ep_found",
 	[TE_DELAY_EP_CONNECT].name = "ep_connect",
 	[TE_DELAY_CONN_PUBLISH].name = "conn_publish",
+	[TE_DELAY_DEV_BROKEN].name = "dev_broken",
 	[TE_DELAY_DEV_RESTART].name = "dev_restart",
 };
 

@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 
 #include "event/count.h"
+#include "fault/fault.h"
 #include "mem/mem.h"
 
 /* Pages per call: how long a signal may wait for us. */
@@ -47,6 +48,10 @@ static void uncharge(struct mm_struct *mm, unsigned long nr_pages)
 static int pin_step(struct te_mr *mr, unsigned long start, unsigned long nr,
 		    struct page **pages)
 {
+	int ret = te_fault(TE_FAULT_PIN);
+
+	if (ret)
+		return ret;
 	if (!mr_writable(mr))
 		return te_pin_for_reading(start, nr, pages);
 	return pin_user_pages_fast(start, nr, FOLL_LONGTERM | FOLL_WRITE,

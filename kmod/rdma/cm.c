@@ -34,6 +34,17 @@ struct te_rdma_conn {
 	struct work_struct close_work;
 };
 
+struct rdma_cm_id *te_rdma_make_id(rdma_cm_event_handler handler,
+				   void *context)
+{
+	int ret = te_fault(TE_FAULT_CREATE_ID);
+
+	if (ret)
+		return ERR_PTR(ret);
+	return rdma_create_id(&init_net, handler, context, RDMA_PS_TCP,
+			      IB_QPT_RC);
+}
+
 int te_rdma_make_qp(struct te_rdma_dev *rdev, struct rdma_cm_id *id,
 		    struct ib_cq *cq, u32 send_wrs,
 		    void (*event)(struct ib_event *event, void *context),
@@ -56,7 +67,8 @@ int te_rdma_make_qp(struct te_rdma_dev *rdev, struct rdma_cm_id *id,
 	/* Addresses may have moved to another device meanwhile. */
 	if (id->device != rdev->ib || id->port_num != rdev->port)
 		return -EHOSTUNREACH;
-	return rdma_create_qp(id, rdev->pd, &attr);
+	return te_fault(TE_FAULT_CREATE_QP) ?:
+	       rdma_create_qp(id, rdev->pd, &attr);
 }
 
 static void conn_kill(struct te_conn *conn)
@@ -235,8 +247,7 @@ int te_rdma_listen(struct te_rdma_dev *rdev)
 	struct rdma_cm_id *id;
 	int ret;
 
-	id = rdma_create_id(&init_net, listen_event, rdev, RDMA_PS_TCP,
-			    IB_QPT_RC);
+	id = te_rdma_make_id(listen_event, rdev);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	/* Any port: the segment's description tells it to peers. */

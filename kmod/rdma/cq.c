@@ -10,6 +10,7 @@
  */
 #include <linux/slab.h>
 
+#include "fault/fault.h"
 #include "rdma/rdma.h"
 
 static void cq_event(struct ib_cq *cq, void *context)
@@ -17,6 +18,16 @@ static void cq_event(struct ib_cq *cq, void *context)
 	struct te_mover *mover = context;
 
 	mover->kick(mover);
+}
+
+static struct ib_cq *create_cq(struct ib_device *ib, struct te_mover *mover,
+			       const struct ib_cq_init_attr *attr)
+{
+	int ret = te_fault(TE_FAULT_CREATE_CQ);
+
+	if (ret)
+		return ERR_PTR(ret);
+	return ib_create_cq(ib, cq_event, NULL, mover, attr);
 }
 
 int te_rdma_mover_start(struct te_mover *mover)
@@ -32,7 +43,7 @@ int te_rdma_mover_start(struct te_mover *mover)
 	rm = kzalloc(sizeof(*rm), GFP_KERNEL);
 	if (!rm)
 		return -ENOMEM;
-	cq = ib_create_cq(rdev->ib, cq_event, NULL, mover, &attr);
+	cq = create_cq(rdev->ib, mover, &attr);
 	if (IS_ERR(cq)) {
 		kfree(rm);
 		return PTR_ERR(cq);

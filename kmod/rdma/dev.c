@@ -65,6 +65,7 @@ static void rdev_start_work(struct work_struct *work)
 	bool works;
 	int ret;
 
+	te_delay(TE_DELAY_DEV_BROKEN);
 	if (READ_ONCE(rdev->going))
 		return;
 	works = READ_ONCE(rdev->dev.up) && READ_ONCE(rdev->svc.ready);
@@ -152,6 +153,26 @@ static struct te_rdma_dev *rdev_alloc(struct ib_device *ib, u32 port)
 	return rdev;
 }
 
+static struct ib_pd *alloc_pd(struct ib_device *ib)
+{
+	int ret = te_fault(TE_FAULT_ALLOC_PD);
+
+	if (ret)
+		return ERR_PTR(ret);
+	return ib_alloc_pd(ib, 0);
+}
+
+/* Of the service connection; movers have their own, see cq.c. */
+static struct ib_cq *alloc_cq(struct te_rdma_dev *rdev)
+{
+	int ret = te_fault(TE_FAULT_CREATE_CQ);
+
+	if (ret)
+		return ERR_PTR(ret);
+	return ib_alloc_cq(rdev->ib, rdev, 4 * TE_RDMA_CHAIN, 0,
+			   IB_POLL_WORKQUEUE);
+}
+
 static int rdev_add(struct ib_device *ib, u32 port, struct list_head *list)
 {
 	struct te_rdma_dev *rdev;
@@ -162,13 +183,12 @@ static int rdev_add(struct ib_device *ib, u32 port, struct list_head *list)
 		return -ENOMEM;
 	rdev_clamp(rdev);
 
-	rdev->pd = ib_alloc_pd(ib, 0);
+	rdev->pd = alloc_pd(ib);
 	if (IS_ERR(rdev->pd)) {
 		ret = PTR_ERR(rdev->pd);
 		goto err_free;
 	}
-	rdev->svc.cq = ib_alloc_cq(ib, rdev, 4 * TE_RDMA_CHAIN, 0,
-				   IB_POLL_WORKQUEUE);
+	rdev->svc.cq = alloc_cq(rdev);
 	if (IS_ERR(rdev->svc.cq)) {
 		ret = PTR_ERR(rdev->svc.cq);
 		goto err_dealloc_pd;

@@ -153,7 +153,7 @@ static int qp_start(struct te_rdma_qp *qp)
 	struct sockaddr_storage src, dst;
 	struct rdma_cm_id *id;
 
-	id = rdma_create_id(&init_net, qp_cm_event, qp, RDMA_PS_TCP, IB_QPT_RC);
+	id = te_rdma_make_id(qp_cm_event, qp);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	qp->id = id;

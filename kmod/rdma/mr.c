@@ -12,6 +12,7 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
+#include "fault/fault.h"
 #include "rdma/rdma.h"
 
 struct te_rdma_chunk {
@@ -49,6 +50,34 @@ static int ib_access(u32 access)
 	return ib;
 }
 
+static int dma_map(struct te_rdma_dev *rdev, struct sg_table *sgt,
+		   enum dma_data_direction dir)
+{
+	return te_fault(TE_FAULT_DMA_MAP) ?:
+	       ib_dma_map_sgtable_attrs(rdev->ib, sgt, dir, 0);
+}
+
+static struct ib_mr *alloc_mr(struct te_rdma_dev *rdev)
+{
+	int ret = te_fault(TE_FAULT_ALLOC_MR);
+
+	if (ret)
+		return ERR_PTR(ret);
+	return ib_alloc_mr(rdev->pd, IB_MR_TYPE_MEM_REG, rdev->chunk_pages);
+}
+
+/* Describe all of @sgt, @length bytes, to @mr. */
+static int map_mr(struct ib_mr *mr, struct sg_table *sgt, u64 length)
+{
+	int ret = te_fault(TE_FAULT_MAP_MR);
+
+	if (!ret)
+		ret = ib_map_mr_sg(mr, sgt->sgl, sgt->nents, NULL, PAGE_SIZE);
+	if (ret < 0)
+		return ret;
+	return ret == sgt->nents && mr->length == length ? 0 : -EIO;
+}
+
 static void chunk_unmap(struct te_rdma_mr_map *rmap, struct te_rdma_chunk *chunk)
 {
 	struct te_rdma_dev *rdev = to_rdma_dev(rmap->map.dev);
@@ -67,7 +96,7 @@ static int chunk_map(struct te_rdma_mr_map *rmap, struct te_rdma_chunk *chunk,
 	u64 start = (mr->addr & PAGE_MASK) + ((u64)first << PAGE_SHIFT);
 	u64 begin = max(start, mr->addr);
 	u64 last = min(start + ((u64)nr << PAGE_SHIFT) - 1, mr->last);
-	int ret, n;
+	int ret;
 
 	ret = sg_alloc_table_from_pages_segment(&chunk->sgt, mr->pages + first,
 						nr, begin - start,
@@ -76,22 +105,18 @@ static int chunk_map(struct te_rdma_mr_map *rmap, struct te_rdma_chunk *chunk,
 						GFP_KERNEL);
 	if (ret)
 		return ret;
-	ret = ib_dma_map_sgtable_attrs(rdev->ib, &chunk->sgt, rmap->dir, 0);
+	ret = dma_map(rdev, &chunk->sgt, rmap->dir);
 	if (ret)
 		goto err_free_table;
 
-	chunk->mr = ib_alloc_mr(rdev->pd, IB_MR_TYPE_MEM_REG,
-				rdev->chunk_pages);
+	chunk->mr = alloc_mr(rdev);
 	if (IS_ERR(chunk->mr)) {
 		ret = PTR_ERR(chunk->mr);
 		goto err_unmap;
 	}
-	n = ib_map_mr_sg(chunk->mr, chunk->sgt.sgl, chunk->sgt.nents, NULL,
-			 PAGE_SIZE);
-	if (n != chunk->sgt.nents || chunk->mr->length != last - begin + 1) {
-		ret = n < 0 ? n : -EIO;
+	ret = map_mr(chunk->mr, &chunk->sgt, last - begin + 1);
+	if (ret)
 		goto err_dereg;
-	}
 	/* Peers and local work requests name bytes by the base address. */
 	chunk->mr->iova = mr->base + (begin - mr->addr);
 	return 0;

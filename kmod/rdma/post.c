@@ -5,6 +5,7 @@
  * Mover's thread only. A chain goes to the QP with the most room, so that large
  * work spreads over an endpoint's QPs.
  */
+#include "fault/fault.h"
 #include "rdma/rdma.h"
 
 static struct te_rdma_qp *roomiest(struct te_rdma_ep *rep)
@@ -67,6 +68,12 @@ static void fill_wr(struct te_rdma_mover *rm, u32 i, struct te_slice *slice)
 		rm->wr[i - 1].wr.next = &wr->wr;
 }
 
+int te_rdma_post_send(struct ib_qp *qp, const struct ib_send_wr *first,
+		      const struct ib_send_wr **bad)
+{
+	return te_fault(TE_FAULT_POST) ?: ib_post_send(qp, first, bad);
+}
+
 void te_rdma_post(struct te_ep *ep, struct list_head *slices,
 		  struct list_head *finished)
 {
@@ -84,7 +91,7 @@ void te_rdma_post(struct te_ep *ep, struct list_head *slices,
 	}
 	rm->wr[n - 1].wr.send_flags = IB_SEND_SIGNALED;
 
-	ret = ib_post_send(qp->id->qp, &rm->wr[0].wr, &bad);
+	ret = te_rdma_post_send(qp->id->qp, &rm->wr[0].wr, &bad);
 	if (ret)
 		te_ep_fail(ep, ret == -ENOMEM ? ret : -EIO);
 

@@ -204,6 +204,14 @@ int te_rdma_find_addr(struct te_rdma_dev *rdev, struct in6_addr *addr,
 void te_rdma_sockaddr(struct sockaddr_storage *ss, const struct in6_addr *addr,
 		      u32 scope_id, u16 port);
 
+/* cm.c: an id in the initial namespace, for connections */
+struct rdma_cm_id *te_rdma_make_id(rdma_cm_event_handler handler,
+				   void *context);
+
+/* post.c: as ib_post_send(); @bad may stay as it is when all are refused */
+int te_rdma_post_send(struct ib_qp *qp, const struct ib_send_wr *first,
+		      const struct ib_send_wr **bad);
+
 /* dev.c: run the start work in @delay_ms, unless the dev goes */
 void te_rdma_restart(struct te_rdma_dev *rdev, unsigned int delay_ms);
 

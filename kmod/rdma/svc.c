@@ -206,8 +206,7 @@ int te_rdma_svc_start(struct te_rdma_dev *rdev)
 	struct rdma_cm_id *id;
 	int ret;
 
-	id = rdma_create_id(&init_net, svc_event, rdev, RDMA_PS_TCP,
-			    IB_QPT_RC);
+	id = te_rdma_make_id(svc_event, rdev);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	reinit_completion(&svc->done);
@@ -265,7 +264,7 @@ int te_rdma_svc_post(struct te_rdma_dev *rdev, struct ib_send_wr *first,
 	last->wr_cqe = &svc->cqe;
 	last->send_flags = IB_SEND_SIGNALED;
 
-	ret = ib_post_send(svc->id->qp, first, NULL);
+	ret = te_rdma_post_send(svc->id->qp, first, NULL);
 	if (!ret && !wait_for_completion_timeout(&svc->posted,
 						 msecs_to_jiffies(TE_SVC_POST_MS)))
 		ret = -EIO;

@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 #include <linux/topology.h>
 
+#include "fault/fault.h"
 #include "worker/internal.h"
 
 /* Slices in one chain: one doorbell, one signalled work request. */
@@ -307,6 +308,17 @@ static int worker_thread(void *arg)
 	return 0;
 }
 
+static struct task_struct *create_thread(struct te_worker *w)
+{
+	struct te_dev *dev = w->set->dev;
+	int ret = te_fault(TE_FAULT_CREATE_THREAD);
+
+	if (ret)
+		return ERR_PTR(ret);
+	return kthread_create_on_node(worker_thread, w, dev->numa_node,
+				      "te/%s/%u", dev->name, w->mover.index);
+}
+
 static int worker_start(struct te_workers *set, u32 index)
 {
 	struct te_worker *w = &set->worker[index];
@@ -325,8 +337,7 @@ static int worker_start(struct te_workers *set, u32 index)
 	INIT_LIST_HEAD(&w->starved);
 	INIT_LIST_HEAD(&w->finished);
 
-	w->thread = kthread_create_on_node(worker_thread, w, dev->numa_node,
-					   "te/%s/%u", dev->name, index);
+	w->thread = create_thread(w);
 	if (IS_ERR(w->thread))
 		return PTR_ERR(w->thread);
 	ret = dev->ops->mover_start(&w->mover);
