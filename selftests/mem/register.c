@@ -177,7 +177,7 @@ TEST_F_TIMEOUT(mem, many_times, SLOW)
 	uint32_t mr, last = 0;
 	int i;
 
-	for (i = 0; i < 2000; i++) {
+	for (i = 0; i < 10000; i++) {
 		ASSERT_EQ(0, raw_mr(self->r.fd, self->map, 4 * PAGE, ALL, &mr));
 		ASSERT_NE(last, mr) {
 			TH_LOG("id %u came back at once", mr);

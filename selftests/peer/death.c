@@ -185,6 +185,19 @@ TEST_F_TIMEOUT(death, in_mid_transfer, SLOW)
 	EXPECT_EQ(-1, pattern_check(self->local.p, LEN, 41));
 }
 
+/* A target that is stopped is served by its kernel as before. */
+TEST_F_TIMEOUT(death, target_is_stopped, SLOW)
+{
+	unsigned int round;
+
+	ASSERT_EQ(0, kill(self->dies.proc.pid, SIGSTOP));
+	for (round = 0; round < 10; round++)
+		MUST(exercise(self->te, self->seg_dies, self->local.p,
+			      self->dies.mem.p, 2 * round + variant->op));
+	ASSERT_EQ(0, kill(self->dies.proc.pid, SIGCONT));
+	EXPECT_EQ(0, server_order(&self->dies, 'c'));
+}
+
 /* Its segment is stale from then on, its name unknown, until it is back. */
 TEST_F_TIMEOUT(death, and_afterwards, SLOW)
 {

@@ -7,6 +7,7 @@
  * dial a listener of ours; it is then replayed cut, bent and repeated, so that
  * the test does not go stale when the protocol grows.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -250,6 +251,44 @@ TEST_F_TIMEOUT(hostile, crowd, SLOW)
 		}
 		close(fd[i]);
 	}
+}
+
+/* Lines of te's in the kernel log since @fd was opened. */
+static int log_lines(int fd)
+{
+	char line[8192];
+	int n = 0;
+	ssize_t len;
+
+	while ((len = read(fd, line, sizeof(line) - 1)) > 0 ||
+	       errno == EPIPE) {
+		line[len < 0 ? 0 : len] = 0;
+		n += strstr(line, "te: ") || strstr(line, "suppressed");
+	}
+	return n;
+}
+
+/* Breaking the protocol over and over is told a few times only. */
+TEST_F_TIMEOUT(hostile, cannot_flood_the_log, SLOW)
+{
+	unsigned long long from = te_now_ms();
+	unsigned char bent[sizeof(self->hello)];
+	struct te_ioc_stats before, after;
+	int fd, i;
+
+	fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, lseek(fd, 0, SEEK_END));
+	ASSERT_EQ(0, te_stats(&before));
+	memcpy(bent, self->hello, self->len);
+	bent[0] ^= 1;
+	for (i = 0; i < 300; i++)
+		MUST(say(bent, self->len, true));
+	ASSERT_EQ(0, te_stats(&after));
+	EXPECT_LE(300, after.sessions_broken - before.sessions_broken);
+	/* 10 each 5 seconds, one that says how many were left out. */
+	EXPECT_GE(22 + 11 * (te_now_ms() - from) / 5000, log_lines(fd));
+	close(fd);
 }
 
 TEST_HARNESS_MAIN

@@ -254,4 +254,26 @@ TEST_F_TIMEOUT(unreachable, nobody_listens, SLOW)
 	EXPECT_EQ(0, te_settle_to(&self->base));
 }
 
+/* Failures do not stick: as soon as somebody exports, the same url works. */
+TEST_F_TIMEOUT(unreachable, then_it_is_there, SLOW)
+{
+	const char *name = te_unique_name();
+	uint32_t seg, i;
+	struct raw r;
+
+	/* Nobody listens at all, once no context exports. */
+	pair_close(&self->p);
+	ASSERT_EQ(0, te_settle_all());
+	ASSERT_EQ(0, raw_open(&r, 0, 0));
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(-ECONNREFUSED, raw_segment(r.fd, name, &seg));
+	ASSERT_EQ(0, pair_open(&self->p, NULL));
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(-ENOENT, raw_segment(r.fd, name, &seg));
+	EXPECT_EQ(0, raw_export(r.fd, name));
+	EXPECT_EQ(0, raw_segment(r.fd, name, &seg));
+	EXPECT_EQ(0, raw_segment(r.fd, self->p.name, &seg));
+	raw_close(&r);
+}
+
 TEST_HARNESS_MAIN

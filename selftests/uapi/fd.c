@@ -47,6 +47,8 @@ TEST_F(fd, is_no_file)
 	EXPECT_EQ(-1, sendfile(pipefd[1], fd, NULL, 8));
 	EXPECT_EQ(-1, ftruncate(fd, 0));
 	EXPECT_EQ(-1, fallocate(fd, 0, 0, 4096));
+	EXPECT_EQ(-1, pwrite(fd, buf, sizeof(buf), 0));
+	EXPECT_EQ(-1, copy_file_range(fd, NULL, pipefd[1], NULL, 8, 0));
 	close(pipefd[0]);
 	close(pipefd[1]);
 }
@@ -63,6 +65,25 @@ TEST_F(fd, is_not_a_path)
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(-ENOTTY, raw_ioctl(fd, TE_IOC_INFO, &info));
 	close(fd);
+}
+
+/* A kernel that has x32 answers those calls as any other. */
+TEST_F(fd, x32)
+{
+	enum { X32_IOCTL = 0x40000000 + 514 };
+	struct te_ioc_info info = { .size = sizeof(info) }, native;
+
+	ASSERT_EQ(0, raw_info(&native));
+	if (syscall(X32_IOCTL, self->r.fd, TE_IOC_INFO, &info)) {
+		EXPECT_EQ(ENOSYS, errno);
+		return;
+	}
+	EXPECT_EQ(0, memcmp(&native, &info, sizeof(info)));
+	info.flags = 1;
+	EXPECT_EQ(-1, syscall(X32_IOCTL, self->r.fd, TE_IOC_INFO, &info));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(-1, syscall(X32_IOCTL, self->r.fd, TE_IOC_INFO, NULL));
+	EXPECT_EQ(EFAULT, errno);
 }
 
 TEST_F(fd, polls)

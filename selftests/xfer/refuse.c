@@ -4,6 +4,8 @@
  * anything has started: no byte moves, the batch stays as it was and still takes
  * good requests.
  */
+#include <sys/mman.h>
+
 #include "lib/test.h"
 #include "lib/pair.h"
 
@@ -253,6 +255,39 @@ TEST_F_TIMEOUT(refuse, whole_submit, SLOW)
 	}
 	EXPECT_EQ(0, te_batch_free(self->p.ini, batch));
 	EXPECT_EQ(0, pair_check(&self->p));
+}
+
+/* The array of requests ends in nothing, at every place: none starts. */
+TEST_F_TIMEOUT(refuse, requests_half_there, SLOW)
+{
+	enum { NR = 20, PAGE = 4096 };
+	char *page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct te_request r[NR];
+	struct te_status st;
+	uint32_t batch, i;
+	size_t there;
+
+	ASSERT_NE(MAP_FAILED, page);
+	ASSERT_EQ(0, mprotect(page + PAGE, PAGE, PROT_NONE));
+	ASSERT_EQ(0, pair_open(&self->p, &opts));
+	for (i = 0; i < NR; i++)
+		r[i] = pair_req(&self->p, TE_WRITE, MARGIN, MARGIN, 64);
+	ASSERT_EQ(0, te_batch_alloc(self->p.ini, NR, NULL, &batch));
+	for (there = 0; there < sizeof(r); there += 8) {
+		char *at = page + PAGE - there;
+
+		memcpy(at, r, there);
+		EXPECT_ROW(-EFAULT, te_submit(self->p.ini, batch, (void *)at,
+					      NR), "%zu bytes", there);
+	}
+	EXPECT_EQ(0, te_batch_status(self->p.ini, batch, &st));
+	EXPECT_EQ(TE_WAITING, st.state);
+	EXPECT_EQ(0, pair_check(&self->p));
+	EXPECT_EQ(0, te_submit(self->p.ini, batch, r, NR));
+	EXPECT_EQ(0, te_wait(self->p.ini, batch, TE_WAIT_MS));
+	EXPECT_EQ(0, te_batch_free(self->p.ini, batch));
+	munmap(page, 2 * PAGE);
 }
 
 TEST_HARNESS_MAIN

@@ -269,4 +269,28 @@ TEST_F_TIMEOUT(regions, thousand, SLOW)
 	EXPECT_EQ(-E2BIG, pair_refuse(&self->p, &r));
 }
 
+/* So many that finding one must not mean looking at all. */
+TEST_F_TIMEOUT(regions, ten_thousand, SLOW)
+{
+	enum { NR = 10000, EACH = 25 };
+	const char *name = te_unique_name();
+	uint32_t mr, at, i;
+
+	ASSERT_EQ(0, te_mr_register(self->p.ini, self->p.local.p, AREA,
+				    TE_LOCAL_ALL, NULL, &mr));
+	/* In an order that is none. */
+	for (i = 0; i < NR; i++) {
+		at = i * 7919 % NR * EACH;
+		MUST(te_mr_register(self->p.tgt, self->p.remote.p + at, EACH,
+				    TE_REMOTE_ALL, NULL, &mr));
+	}
+	ASSERT_EQ(0, te_segment_export(self->p.tgt, name, NULL));
+	ASSERT_EQ(0, te_open_segment(self->p.ini, name, &self->p.seg));
+	ASSERT_EQ(NR, te_segment_info(self->p.ini, self->p.seg, NULL, 0));
+	for (i = 0; i < 50; i++) {
+		at = i * 3571 % NR * EACH;
+		EXPECT_EQ(0, pair_xfer(&self->p, i & 1, i * 64, at, EACH));
+	}
+}
+
 TEST_HARNESS_MAIN
