@@ -46,6 +46,8 @@ MODULE_PARM_DESC(store, "which endpoint goes when there are max_ep: sieve or fif
 
 module_param_named(num_qp, te_rdma_num_qp, uint, 0444);
 MODULE_PARM_DESC(num_qp, "QPs of each RDMA endpoint, 1 to 4 (2)");
+module_param_named(qp_timeout, te_rdma_qp_timeout, uint, 0444);
+MODULE_PARM_DESC(qp_timeout, "a packet without an answer is sent again after 4.096 us << this, 8 to 31 (14: 67 ms)");
 
 /* Each room may use those above it. */
 static const struct {

@@ -16,6 +16,7 @@
 #include "rdma/rdma.h"
 
 unsigned int te_rdma_num_qp = 2;
+unsigned int te_rdma_qp_timeout = 14;
 
 static void ep_qp_event(struct ib_event *event, void *context)
 {
@@ -125,7 +126,7 @@ static int qp_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		rdma_set_ack_timeout(id, TE_RDMA_QP_TIMEOUT);
+		rdma_set_ack_timeout(id, clamp(te_rdma_qp_timeout, 8U, 31U));
 		if (rdma_resolve_route(id, TE_RDMA_RESOLVE_MS))
 			ret = -EHOSTUNREACH;
 		break;

@@ -23,6 +23,7 @@
 
 /* Module parameters; clamped to what a device can. */
 extern unsigned int te_rdma_num_qp;
+extern unsigned int te_rdma_qp_timeout;
 
 #define TE_RDMA_MAX_QP		4U	/* per endpoint */
 #define TE_RDMA_SQ_DEPTH	256U	/* work requests per QP */
@@ -30,7 +31,6 @@ extern unsigned int te_rdma_num_qp;
 #define TE_RDMA_READ_DEPTH	128U	/* READs in flight per QP */
 #define TE_RDMA_CHUNK_PAGES	512U	/* pages per fast registration */
 #define TE_RDMA_CHAIN		16U	/* work requests per doorbell */
-#define TE_RDMA_QP_TIMEOUT	14	/* 4.096 us << 14: 67 ms */
 #define TE_RDMA_QP_RETRY	6	/* 7 is for ever on rxe */
 #define TE_RDMA_RNR_RETRY	7
 #define TE_RDMA_RESOLVE_MS	2000
