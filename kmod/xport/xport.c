@@ -15,6 +15,8 @@
 #include "xport/xport.h"
 
 LIST_HEAD(te_devs);
+/* Also those that are not up: they may have work in flight. RCU as te_devs. */
+static LIST_HEAD(te_all_devs);
 
 /* Ids come back late: open segments of peers name devs by them. */
 static DEFINE_IDR(te_dev_ids);
@@ -69,9 +71,14 @@ int te_dev_add(struct te_dev *dev)
 	dev->id = id;
 
 	ret = te_host->dev_start(dev);
-	if (ret)
+	if (ret) {
 		dev_free_id(dev);
-	return ret;
+		return ret;
+	}
+	mutex_lock(&te_maps_mutex);
+	list_add_tail_rcu(&dev->all_link, &te_all_devs);
+	mutex_unlock(&te_maps_mutex);
+	return 0;
 }
 
 /* Return: 0 or why the region cannot be reached through the dev. */
@@ -158,8 +165,11 @@ void te_dev_del(struct te_dev *dev)
 	te_host->dev_stop(dev);
 
 	mutex_lock(&te_maps_mutex);
+	list_del_rcu(&dev->all_link);
 	dev_unmap_all(dev);
 	mutex_unlock(&te_maps_mutex);
+	/* Nobody scans it any more: the caller may drop its last reference. */
+	synchronize_rcu();
 	dev_free_id(dev);
 }
 
@@ -204,7 +214,7 @@ void te_xport_scan(void)
 	struct te_dev *dev;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &te_devs, link)
+	list_for_each_entry_rcu(dev, &te_all_devs, all_link)
 		te_host->scan(dev);
 	rcu_read_unlock();
 }

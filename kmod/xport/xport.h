@@ -93,6 +93,7 @@ struct te_mover {
  * @name: of the device, for messages
  * @numa_node: NUMA_NO_NODE unknown
  * @link: on te_devs while @up, RCU
+ * @all_link: with all devs, from te_dev_add() to te_dev_del(), RCU
  * @maps: te_mr_map of this dev, protected by te_maps_mutex
  * @self: how peers reach it; set before te_dev_up()
  * @up: listed; written under te_maps_mutex
@@ -106,6 +107,7 @@ struct te_dev {
 	char name[64];
 	int numa_node;
 	struct list_head link;
+	struct list_head all_link;
 	struct list_head maps;
 	struct te_rdev self;
 	bool up;

@@ -269,4 +269,43 @@ TEST_F_TIMEOUT(race_dev, removal_on_the_way, SLOW)
 	}
 }
 
+/*
+ * A NIC that makes its service connection anew is picked by nobody, but has
+ * work in flight: that is cancelled as at any other time.
+ */
+TEST_F_TIMEOUT(race_dev, cancel_amid_restart, SLOW)
+{
+	struct pair *p = &self->p;
+	struct te_batch_opts o = {
+		.sz = sizeof(o),
+		.deadline_ms = TE_MAX_DEADLINE_MS,
+	};
+	struct job j = {
+		.te = p->ini, .r = &self->r, .addr = p->local.p, .len = AT,
+	};
+	struct te_status st;
+
+	ASSERT_EQ(0, te_batch_alloc(p->ini, 1, &o, &j.batch));
+	te_hold("ep_connect");
+	ASSERT_EQ(0, do_submit(&j));
+	ASSERT_EQ(0, te_delay_wait("ep_connect", 1));
+	/* Routes and registrations take the same one first. */
+	te_hold("dev_restart");
+	te_fault_arm("post", 1, EIO);
+	EXPECT_EQ(-EIO, do_register(&j));
+	EXPECT_EQ(1, te_fault_fired("post"));
+	ASSERT_EQ(0, te_delay_wait("dev_restart", 1));
+	EXPECT_EQ(0, te_cancel(p->ini, j.batch));
+	EXPECT_EQ(0, te_wait(p->ini, j.batch, TE_WAIT_MS / 3));
+	ASSERT_EQ(0, te_status(p->ini, j.batch, 0, &st));
+	EXPECT_EQ(TE_CANCELED, st.state);
+	EXPECT_EQ(-ECANCELED, st.error);
+	EXPECT_EQ(0, st.bytes);
+	EXPECT_EQ(0, te_delay_wait("dev_restart", 1));
+	EXPECT_EQ(0, te_delay_wait("ep_connect", 1));
+	te_delay_release("dev_restart");
+	te_delay_release("ep_connect");
+	EXPECT_EQ(0, pair_check(p));
+}
+
 TEST_HARNESS_MAIN
