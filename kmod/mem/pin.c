@@ -45,6 +45,25 @@ static void uncharge(struct mm_struct *mm, unsigned long nr_pages)
 	atomic64_sub(nr_pages, &mm->pinned_vm);
 }
 
+/*
+ * The core says -EFAULT both of memory that is not there and of memory that it
+ * lets nobody write to for long, such as a shared mapping of a file that is
+ * written back to disk. The latter can be pinned for a moment.
+ */
+static int pin_for_writing(unsigned long start, unsigned long nr,
+			   struct page **pages)
+{
+	int ret;
+
+	ret = pin_user_pages_fast(start, nr, FOLL_LONGTERM | FOLL_WRITE, pages);
+	if (ret == -EFAULT &&
+	    pin_user_pages_fast(start, 1, FOLL_WRITE, pages) == 1) {
+		unpin_user_page(pages[0]);
+		ret = -EOPNOTSUPP;
+	}
+	return ret;
+}
+
 static int pin_step(struct te_mr *mr, unsigned long start, unsigned long nr,
 		    struct page **pages)
 {
@@ -54,8 +73,7 @@ static int pin_step(struct te_mr *mr, unsigned long start, unsigned long nr,
 		return ret;
 	if (!mr_writable(mr))
 		return te_pin_for_reading(start, nr, pages);
-	return pin_user_pages_fast(start, nr, FOLL_LONGTERM | FOLL_WRITE,
-				   pages);
+	return pin_for_writing(start, nr, pages);
 }
 
 static int pin_pages(struct te_mr *mr)

@@ -241,6 +241,47 @@ int pair_refuse(struct pair *p, const struct te_request *r)
 	return ret;
 }
 
+int pair_move(struct pair *p, uint32_t op, void *mem, size_t ro, size_t len)
+{
+	struct te_request r = pair_req(p, op, 0, ro, len);
+	struct te_status st = { .state = TE_INVALID };
+	uint32_t batch;
+	int ret;
+
+	r.local_addr = (uintptr_t)mem;
+	ret = te_batch_alloc(p->ini, 1, NULL, &batch);
+	if (ret)
+		return ret;
+	ret = te_submit(p->ini, batch, &r, 1);
+	if (!ret)
+		ret = te_wait(p->ini, batch, TE_WAIT_MS);
+	if (!ret)
+		ret = te_status(p->ini, batch, 0, &st);
+	te_batch_free(p->ini, batch);
+	if (ret)
+		return ret;
+	return st.state == TE_COMPLETED && st.bytes == len ? 0 : -EBADMSG;
+}
+
+int pair_use(struct pair *p, unsigned char *mem, size_t len)
+{
+	uint32_t mr;
+	int ret;
+
+	ret = te_mr_register(p->ini, mem, len, TE_LOCAL_ALL, NULL, &mr);
+	if (ret)
+		return ret;
+	ret = pair_move(p, TE_READ, mem, 0, len);
+	if (!ret && memcmp(mem, p->remote.p, len))
+		ret = -EILSEQ;
+	pattern_fill(mem, len, 77);
+	if (!ret)
+		ret = pair_move(p, TE_WRITE, mem, len, len);
+	if (!ret && pattern_check(p->remote.p + len, len, 77) != -1)
+		ret = -EBADMSG;
+	return te_mr_unregister(p->ini, mr, 0) ?: ret;
+}
+
 int te_await_buffers(struct te *te, uint32_t seg, int n)
 {
 	unsigned long long end = te_now_ms() + TE_WAIT_MS;

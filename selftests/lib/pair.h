@@ -71,6 +71,18 @@ int pair_xfer(struct pair *p, uint32_t op, size_t lo, size_t ro, size_t len);
 /* A submit of one request that must be refused: returns what it answered. */
 int pair_refuse(struct pair *p, const struct te_request *r);
 
+/*
+ * One request between registered memory anywhere and offset @ro of the remote
+ * area: 0 when it has completed; the bytes are for the caller to look at.
+ */
+int pair_move(struct pair *p, uint32_t op, void *mem, size_t ro, size_t len);
+
+/*
+ * Registers @mem, READs into it, WRITEs other bytes from it, each checked, and
+ * unregisters it. The remote area has twice @len.
+ */
+int pair_use(struct pair *p, unsigned char *mem, size_t len);
+
 /* Waits until @seg has @n regions. */
 int te_await_buffers(struct te *te, uint32_t seg, int n);
 

@@ -34,48 +34,6 @@ FIXTURE_TEARDOWN(kinds)
 	CLEAN();
 }
 
-static int run(struct pair *p, uint32_t op, void *mem, size_t ro, size_t len)
-{
-	struct te_request r = pair_req(p, op, 0, ro, len);
-	struct te_status st = { .state = TE_INVALID };
-	uint32_t batch;
-	int ret;
-
-	r.local_addr = (uintptr_t)mem;
-	ret = te_batch_alloc(p->ini, 1, NULL, &batch);
-	if (ret)
-		return ret;
-	ret = te_submit(p->ini, batch, &r, 1);
-	if (!ret)
-		ret = te_wait(p->ini, batch, TE_WAIT_MS);
-	if (!ret)
-		ret = te_status(p->ini, batch, 0, &st);
-	te_batch_free(p->ini, batch);
-	if (ret)
-		return ret;
-	return st.state == TE_COMPLETED && st.bytes == len ? 0 : -EBADMSG;
-}
-
-/* Register @mem, READ into it, check; WRITE other contents back, check. */
-static int use(struct pair *p, unsigned char *mem, size_t len)
-{
-	uint32_t mr;
-	int ret;
-
-	ret = te_mr_register(p->ini, mem, len, TE_LOCAL_ALL, NULL, &mr);
-	if (ret)
-		return ret;
-	ret = run(p, TE_READ, mem, 0, len);
-	if (!ret && memcmp(mem, p->remote.p, len))
-		ret = -EILSEQ;
-	pattern_fill(mem, len, 77);
-	if (!ret)
-		ret = run(p, TE_WRITE, mem, LEN, len);
-	if (!ret && pattern_check(p->remote.p + LEN, len, 77) != -1)
-		ret = -EBADMSG;
-	return te_mr_unregister(p->ini, mr, 0) ?: ret;
-}
-
 static void *map(int fd, int prot, int flags)
 {
 	return mmap(NULL, LEN, prot, flags, fd, 0);
@@ -94,19 +52,19 @@ TEST_F_TIMEOUT(kinds, usual, SLOW)
 
 	ASSERT_LE(0, memfd);
 	ASSERT_EQ(0, ftruncate(memfd, LEN));
-	EXPECT_EQ(0, use(&self->p, map(-1, RW, MAP_PRIVATE | MAP_ANONYMOUS),
+	EXPECT_EQ(0, pair_use(&self->p, map(-1, RW, MAP_PRIVATE | MAP_ANONYMOUS),
 			 LEN));
-	EXPECT_EQ(0, use(&self->p, map(-1, RW, MAP_SHARED | MAP_ANONYMOUS),
+	EXPECT_EQ(0, pair_use(&self->p, map(-1, RW, MAP_SHARED | MAP_ANONYMOUS),
 			 LEN));
-	EXPECT_EQ(0, use(&self->p, map(memfd, RW, MAP_SHARED), LEN));
-	EXPECT_EQ(0, use(&self->p, map(memfd, RW, MAP_PRIVATE), LEN));
-	EXPECT_EQ(0, use(&self->p, bss, LEN));
-	EXPECT_EQ(0, use(&self->p, initialised, LEN));
-	EXPECT_EQ(0, use(&self->p, stack, sizeof(stack)));
+	EXPECT_EQ(0, pair_use(&self->p, map(memfd, RW, MAP_SHARED), LEN));
+	EXPECT_EQ(0, pair_use(&self->p, map(memfd, RW, MAP_PRIVATE), LEN));
+	EXPECT_EQ(0, pair_use(&self->p, bss, LEN));
+	EXPECT_EQ(0, pair_use(&self->p, initialised, LEN));
+	EXPECT_EQ(0, pair_use(&self->p, stack, sizeof(stack)));
 	if (file >= 0) {
 		unlink(path);
 		ASSERT_EQ(0, ftruncate(file, LEN));
-		EXPECT_EQ(0, use(&self->p, map(file, RW, MAP_SHARED), LEN));
+		EXPECT_EQ(0, pair_use(&self->p, map(file, RW, MAP_SHARED), LEN));
 		close(file);
 	}
 	close(memfd);
@@ -121,7 +79,7 @@ TEST_F_TIMEOUT(kinds, untouched_source, SLOW)
 	ASSERT_EQ(0, te_mr_register(self->p.ini, mem, LEN, TE_LOCAL_READ, NULL,
 				    &mr));
 	pattern_fill(mem, LEN, 5);
-	EXPECT_EQ(0, run(&self->p, TE_WRITE, mem, 0, LEN));
+	EXPECT_EQ(0, pair_move(&self->p, TE_WRITE, mem, 0, LEN));
 	EXPECT_EQ(-1, pattern_check(self->p.remote.p, LEN, 5));
 }
 
@@ -147,9 +105,9 @@ TEST_F_TIMEOUT(kinds, read_only_memfd, SLOW)
 					  NULL, &mr));
 	ASSERT_EQ(0, te_mr_register(self->p.ini, ro, LEN, TE_LOCAL_READ, NULL,
 				    &mr));
-	EXPECT_EQ(0, run(&self->p, TE_WRITE, ro, 0, LEN));
+	EXPECT_EQ(0, pair_move(&self->p, TE_WRITE, ro, 0, LEN));
 	EXPECT_EQ(-1, pattern_check(self->p.remote.p, LEN, 6));
-	EXPECT_EQ(-EACCES, run(&self->p, TE_READ, ro, 0, LEN));
+	EXPECT_EQ(-EACCES, pair_move(&self->p, TE_READ, ro, 0, LEN));
 	close(fd);
 }
 
@@ -168,13 +126,13 @@ TEST_F_TIMEOUT(kinds, munmap, SLOW)
 		     0);
 	ASSERT_EQ(mem, again);
 	pattern_fill(again, LEN, 8);
-	EXPECT_EQ(0, run(&self->p, TE_WRITE, mem, 0, LEN));
+	EXPECT_EQ(0, pair_move(&self->p, TE_WRITE, mem, 0, LEN));
 	EXPECT_EQ(-1, pattern_check(self->p.remote.p, LEN, 7));
-	EXPECT_EQ(0, run(&self->p, TE_READ, mem, LEN, LEN));
+	EXPECT_EQ(0, pair_move(&self->p, TE_READ, mem, LEN, LEN));
 	EXPECT_EQ(-1, pattern_check(again, LEN, 8));
 	ASSERT_EQ(0, te_mr_unregister(self->p.ini, mr, 0));
 	/* Registered anew, the address means the new pages. */
-	EXPECT_EQ(0, use(&self->p, again, LEN));
+	EXPECT_EQ(0, pair_use(&self->p, again, LEN));
 }
 
 TEST_F_TIMEOUT(kinds, address_space_games, SLOW)
@@ -188,21 +146,105 @@ TEST_F_TIMEOUT(kinds, address_space_games, SLOW)
 				    &mr));
 	/* Without access now, but the pins were taken when there was. */
 	ASSERT_EQ(0, mprotect(mem, LEN, PROT_NONE));
-	EXPECT_EQ(0, run(&self->p, TE_WRITE, mem, 0, LEN));
+	EXPECT_EQ(0, pair_move(&self->p, TE_WRITE, mem, 0, LEN));
 	EXPECT_EQ(-1, pattern_check(self->p.remote.p, LEN, 9));
 	ASSERT_EQ(0, mprotect(mem, LEN, RW));
 	/* Moved: the registered address stays the name of the pages. */
 	moved = mremap(mem, LEN, LEN, MREMAP_MAYMOVE | MREMAP_FIXED,
 		       map(-1, RW, MAP_PRIVATE | MAP_ANONYMOUS));
 	ASSERT_NE(MAP_FAILED, (void *)moved);
-	EXPECT_EQ(0, run(&self->p, TE_READ, mem, LEN, LEN));
+	EXPECT_EQ(0, pair_move(&self->p, TE_READ, mem, LEN, LEN));
 	EXPECT_EQ(0, memcmp(moved, self->p.remote.p + LEN, LEN));
 	/* Dropped: a new page comes to the mapping, the old one stays te's. */
 	memset(moved, 1, LEN);
 	ASSERT_EQ(0, madvise(moved, LEN, MADV_REMOVE));
 	EXPECT_EQ(0, moved[100]);
-	EXPECT_EQ(0, run(&self->p, TE_WRITE, mem, 0, LEN));
+	EXPECT_EQ(0, pair_move(&self->p, TE_WRITE, mem, 0, LEN));
 	EXPECT_EQ(1, self->p.remote.p[100]);
+}
+
+/* Thrown away: the process has zeroes now, and te the pages that were pinned. */
+TEST_F_TIMEOUT(kinds, dontneed, SLOW)
+{
+	unsigned char *mem = map(-1, RW, MAP_PRIVATE | MAP_ANONYMOUS);
+	uint32_t mr;
+
+	pattern_fill(mem, LEN, 13);
+	ASSERT_EQ(0, te_mr_register(self->p.ini, mem, LEN, TE_LOCAL_ALL, NULL,
+				    &mr));
+	ASSERT_EQ(0, madvise(mem, LEN, MADV_DONTNEED));
+	EXPECT_EQ(0, mem[LEN / 2]);
+	EXPECT_EQ(0, pair_move(&self->p, TE_WRITE, mem, 0, LEN));
+	EXPECT_EQ(-1, pattern_check(self->p.remote.p, LEN, 13));
+	memset(mem, 5, LEN);
+	EXPECT_EQ(0, pair_move(&self->p, TE_READ, mem, LEN, LEN));
+	EXPECT_EQ(5, mem[0]);
+	EXPECT_EQ(0, memcmp(mem, mem + 1, LEN - 1));
+	ASSERT_EQ(0, te_mr_unregister(self->p.ini, mr, 0));
+	EXPECT_EQ(0, pair_use(&self->p, mem, LEN));
+}
+
+/* Access was looked at once: READs still arrive where the process sees them. */
+TEST_F_TIMEOUT(kinds, read_only_later, SLOW)
+{
+	unsigned char *mem = map(-1, RW, MAP_PRIVATE | MAP_ANONYMOUS);
+	uint32_t mr, other;
+
+	memset(mem, 1, LEN);
+	ASSERT_EQ(0, te_mr_register(self->p.ini, mem, LEN, TE_LOCAL_ALL, NULL,
+				    &mr));
+	ASSERT_EQ(0, mprotect(mem, LEN, PROT_READ));
+	EXPECT_EQ(0, pair_move(&self->p, TE_READ, mem, LEN, LEN));
+	EXPECT_EQ(0, memcmp(mem, self->p.remote.p + LEN, LEN));
+	/* The same again is a reference and asks nothing; anew it is refused. */
+	EXPECT_EQ(0, te_mr_register(self->p.ini, mem, LEN, TE_LOCAL_ALL, NULL,
+				    &other));
+	EXPECT_EQ(mr, other);
+	ASSERT_EQ(0, te_mr_unregister(self->p.ini, mr, 0));
+	ASSERT_EQ(0, te_mr_unregister(self->p.ini, mr, 0));
+	EXPECT_EQ(-EFAULT, te_mr_register(self->p.ini, mem, LEN, TE_LOCAL_ALL,
+					  NULL, &mr));
+	EXPECT_EQ(-ERANGE, pair_move(&self->p, TE_WRITE, mem, 0, LEN));
+}
+
+/* One region over mappings of different kinds; bytes beside it stay. */
+TEST_F_TIMEOUT(kinds, two_mappings, SLOW)
+{
+	unsigned char *mem = map(-1, RW, MAP_PRIVATE | MAP_ANONYMOUS);
+	int fd = memfd_create("te", MFD_CLOEXEC);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ftruncate(fd, LEN));
+	ASSERT_EQ(mem + LEN / 2, mmap(mem + LEN / 2, LEN / 2, RW,
+				      MAP_SHARED | MAP_FIXED, fd, 0));
+	memset(mem, 3, 100);
+	memset(mem + LEN - 100, 4, 100);
+	EXPECT_EQ(0, pair_use(&self->p, mem + 100, LEN - 200));
+	EXPECT_EQ(3, mem[99]);
+	EXPECT_EQ(4, mem[LEN - 100]);
+	close(fd);
+}
+
+/* Memory that grows: the old part stays registered, the new one can be. */
+TEST_F_TIMEOUT(kinds, grown, SLOW)
+{
+	unsigned char *mem = map(-1, RW, MAP_PRIVATE | MAP_ANONYMOUS);
+	uint32_t mr, mr2;
+
+	ASSERT_EQ(0, munmap(mem + LEN / 2, LEN / 2));
+	ASSERT_EQ(0, te_mr_register(self->p.ini, mem, LEN / 2, TE_LOCAL_ALL,
+				    NULL, &mr));
+	ASSERT_EQ(mem, mremap(mem, LEN / 2, LEN, 0));
+	pattern_fill(mem, LEN, 14);
+	EXPECT_EQ(-ERANGE, pair_move(&self->p, TE_WRITE, mem, 0, LEN));
+	EXPECT_EQ(-EEXIST, te_mr_register(self->p.ini, mem, LEN, TE_LOCAL_ALL,
+					  NULL, &mr2));
+	ASSERT_EQ(0, te_mr_register(self->p.ini, mem + LEN / 2, LEN / 2,
+				    TE_LOCAL_ALL, NULL, &mr2));
+	EXPECT_EQ(0, pair_move(&self->p, TE_WRITE, mem, 0, LEN));
+	EXPECT_EQ(-1, pattern_check(self->p.remote.p, LEN, 14));
+	EXPECT_EQ(0, pair_move(&self->p, TE_READ, mem, LEN, LEN));
+	EXPECT_EQ(0, memcmp(mem, self->p.remote.p + LEN, LEN));
 }
 
 /* A child that shares the pages does not take them away by being there. */
@@ -226,15 +268,15 @@ TEST_F_TIMEOUT(kinds, fork_and_write, SLOW)
 		_exit(read(pipefd[0], &c, 1) ? 1 : 0);
 	}
 	pattern_fill(mem, LEN, 11);
-	EXPECT_EQ(0, run(&self->p, TE_WRITE, mem, 0, LEN));
+	EXPECT_EQ(0, pair_move(&self->p, TE_WRITE, mem, 0, LEN));
 	EXPECT_EQ(-1, pattern_check(self->p.remote.p, LEN, 11));
-	EXPECT_EQ(0, run(&self->p, TE_READ, mem, LEN, LEN));
+	EXPECT_EQ(0, pair_move(&self->p, TE_READ, mem, LEN, LEN));
 	EXPECT_EQ(0, memcmp(mem, self->p.remote.p + LEN, LEN));
 	close(pipefd[1]);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	pattern_fill(mem, LEN, 12);
-	EXPECT_EQ(0, run(&self->p, TE_WRITE, mem, 0, LEN));
+	EXPECT_EQ(0, pair_move(&self->p, TE_WRITE, mem, 0, LEN));
 	EXPECT_EQ(-1, pattern_check(self->p.remote.p, LEN, 12));
 }
 

@@ -344,10 +344,13 @@ struct te_ioc_eventfd {
  *
  * The same range with the same access and base again gives the same id and one
  * more reference. The pinned pages stay the ones transfers use until the region
- * is unregistered, also after munmap().
+ * is unregistered, also after munmap(). Of a private mapping of a file they are
+ * copies that only this process has.
  *
- * Errors: EINVAL, EOVERFLOW, EFAULT, EEXIST, ENOMEM, EOPNOTSUPP (dma-buf,
- * location, memory that cannot be pinned for long), EIO (a NIC that is up cannot
+ * Errors: EINVAL, EOVERFLOW, EFAULT (device memory too), EEXIST, ENOMEM,
+ * EOPNOTSUPP (dma-buf, location, memory that cannot be pinned for long: fsdax,
+ * and from Linux 6.5 on, with a WRITE bit, a shared mapping of a file that is
+ * written back; memfd, tmpfs and hugetlbfs are none), EIO (a NIC that is up cannot
  * register it), EINTR.
  */
 struct te_ioc_mr_register {
