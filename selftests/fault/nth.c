@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The nth allocation, or the nth copy from or to user memory, of a call fails,
+ * for n = 1, 2, ... until the call gets by with less: every ioctl, open, mmap,
+ * and a submit that crosses regions. Each time the errno is right, nothing is
+ * left or shown, and the same call then works.
+ *
+ * fail-nth counts all kinds of faults of one thread. Allocations that may sleep
+ * are left out of the count by the kernel unless it is told otherwise: that
+ * makes a run over copies and little else. How many allocations a call makes
+ * depends on what the caches have just then, so a run ends only when nothing
+ * has struck for some n on end.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/test.h"
+#include "lib/calls.h"
+#include "lib/pair.h"
+
+/* More faults than any call has. */
+#define MANY	3000
+#define QUIET	5
+
+static int fail_nth;
+
+static void put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0) {
+		printf("# %s: %s\n", path, strerror(errno));
+		exit(1);
+	}
+	close(fd);
+}
+
+#define DEBUGFS "/sys/kernel/debug/"
+
+static void count_allocations(bool count)
+{
+	put(DEBUGFS "failslab/ignore-gfp-wait", count ? "N" : "Y");
+	put(DEBUGFS "fail_page_alloc/ignore-gfp-wait", count ? "N" : "Y");
+}
+
+static void be_quiet(void)
+{
+	put(DEBUGFS "failslab/verbose", "0");
+	put(DEBUGFS "fail_page_alloc/verbose", "0");
+	put(DEBUGFS "fail_usercopy/verbose", "0");
+	fail_nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+}
+
+static void arm(unsigned int n)
+{
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%u", n);
+
+	if (pwrite(fail_nth, text, len, 0) != len)
+		printf("# fail-nth: %s\n", strerror(errno));
+}
+
+/* Whether it has struck. Asking is a copy of its own, which it may strike. */
+static bool struck(void)
+{
+	char text[16] = "";
+	ssize_t n = pread(fail_nth, text, sizeof(text) - 1, 0);
+
+	if (n < 0)
+		return false;
+	while (pwrite(fail_nth, "0", 1, 0) != 1)
+		;
+	return !strtoul(text, NULL, 10);
+}
+
+FIXTURE(nth)
+{
+	struct world w;
+	struct te_ioc_stats base;
+};
+
+FIXTURE_SETUP(nth)
+{
+	be_quiet();
+	count_allocations(false);
+	ASSERT_EQ(0, te_settle());
+	ASSERT_EQ(0, world_open(&self->w));
+	ASSERT_EQ(0, te_stats(&self->base));
+}
+
+FIXTURE_TEARDOWN(nth)
+{
+	world_close(&self->w);
+	close(fail_nth);
+	count_allocations(false);
+	CLEAN();
+}
+
+/* A batch that was refused something shows nothing of it. */
+static int slots_untouched(struct world *w, const struct call *c, void *arg)
+{
+	struct te_ioc_batch_submit *a = arg;
+	const struct te_slot *slot;
+
+	if (c->cmd != TE_IOC_BATCH_SUBMIT)
+		return 0;
+	slot = &w->ctx.slots[a->batch % w->ctx.setup.task_slots];
+	return slot->state == TE_WAITING && !slot->nr_tasks ? 0 : -EBADE;
+}
+
+/* Calls until nothing strikes; adds up what they answered. */
+static void call_nth(struct __test_metadata *_metadata,
+			     FIXTURE_DATA(nth) *self, const struct call *c,
+			     unsigned int *efault, unsigned int *enomem)
+{
+	_Alignas(8) char arg[ARG_MAX_BYTES];
+	unsigned int n, quiet = 0;
+	bool hit;
+	int ret;
+
+	*efault = *enomem = 0;
+	for (n = 1; quiet < QUIET && n < MANY; n++) {
+		memset(arg, 0, sizeof(arg));
+		EXPECT_ROW(0, c->make(&self->w, arg), "%s", c->name);
+		arm(n);
+		ret = raw_ioctl(self->w.fd, c->cmd, arg);
+		hit = struck();
+		quiet = hit ? 0 : quiet + 1;
+		*efault += ret == -EFAULT;
+		*enomem += ret == -ENOMEM;
+		EXPECT_TRUE(!ret ||
+			    (hit && (ret == -EFAULT || ret == -ENOMEM))) {
+			TH_LOG("case: %s, n %u: %d", c->name, n, ret);
+		}
+		if (ret)
+			EXPECT_ROW(0, slots_untouched(&self->w, c, arg),
+				   "%s, n %u", c->name, n);
+		c->undo(&self->w, arg, ret);
+		EXPECT_ROW(0, te_settle_to(&self->base), "%s, n %u", c->name,
+			   n);
+
+		memset(arg, 0, sizeof(arg));
+		EXPECT_ROW(0, c->make(&self->w, arg), "%s", c->name);
+		ret = raw_ioctl(self->w.fd, c->cmd, arg);
+		EXPECT_ROW(0, ret, "%s after n %u", c->name, n);
+		c->undo(&self->w, arg, ret);
+	}
+	EXPECT_ROW(QUIET, quiet, "%s", c->name);
+}
+
+/*
+ * The others allocate nothing: they cannot fail for lack of it. An export does
+ * when it is the first, see below; a submit when it crosses regions.
+ */
+static const unsigned long need_memory[] = {
+	TE_IOC_SETUP, TE_IOC_MR_REGISTER, TE_IOC_SEGMENT_OPEN,
+	TE_IOC_BATCH_ALLOC,
+};
+
+TEST_F_TIMEOUT(nth, ioctls, SLOW)
+{
+	unsigned int efault, enomem;
+	size_t i, j;
+	bool needs;
+
+	for (i = 0; i < nr_calls; i++) {
+		count_allocations(false);
+		call_nth(_metadata, self, &calls[i], &efault, &enomem);
+		/* The argument in, and out. */
+		EXPECT_ROW(true, efault >= 1U + calls[i].answers,
+			   "%s: %u times -EFAULT", calls[i].name, efault);
+
+		count_allocations(true);
+		call_nth(_metadata, self, &calls[i], &efault, &enomem);
+		needs = false;
+		for (j = 0; j < ROWS(need_memory); j++)
+			needs |= need_memory[j] == calls[i].cmd;
+		EXPECT_ROW(needs, enomem > 0, "%s: %u times -ENOMEM",
+			   calls[i].name, enomem);
+	}
+}
+
+/* What the file operations answer: 0 or -errno, and undo what they did. */
+static int try_open(struct world *w)
+{
+	int fd = open(TE_DEVICE, O_RDWR | O_CLOEXEC);
+
+	(void)w;
+	if (fd < 0)
+		return -errno;
+	w->fd = fd;
+	return 0;
+}
+
+static void end_open(struct world *w)
+{
+	close(w->fd);
+}
+
+static int try_mmap(struct world *w)
+{
+	void *p = mmap(NULL, w->ctx.setup.ring_bytes, PROT_READ | PROT_WRITE,
+		       MAP_SHARED, w->ctx.fd, TE_MMAP_RING);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	w->request.local_addr = (uintptr_t)p;
+	return 0;
+}
+
+static void end_mmap(struct world *w)
+{
+	munmap((void *)(uintptr_t)w->request.local_addr,
+	       w->ctx.setup.ring_bytes);
+}
+
+static const struct {
+	const char *name;
+	int (*try)(struct world *w);
+	void (*end)(struct world *w);
+} file_calls[] = {
+	{ "open", try_open, end_open },
+	{ "mmap", try_mmap, end_mmap },
+};
+
+TEST_F_TIMEOUT(nth, file_calls, SLOW)
+{
+	unsigned int n, failed;
+	bool hit;
+	size_t i;
+	int ret;
+
+	count_allocations(true);
+	for (i = 0; i < ROWS(file_calls); i++) {
+		failed = 0;
+		hit = true;
+		for (n = 1; hit && n < MANY; n++) {
+			arm(n);
+			ret = file_calls[i].try(&self->w);
+			hit = struck();
+			failed += ret != 0;
+			/* The name of the file is copied too. */
+			EXPECT_TRUE(!ret || (hit && (ret == -ENOMEM ||
+						     ret == -EFAULT))) {
+				TH_LOG("case: %s, n %u: %d",
+				       file_calls[i].name, n, ret);
+			}
+			if (!ret)
+				file_calls[i].end(&self->w);
+			EXPECT_ROW(0, te_settle_to(&self->base), "%s, n %u",
+				   file_calls[i].name, n);
+			MUST(file_calls[i].try(&self->w));
+			file_calls[i].end(&self->w);
+		}
+		EXPECT_LT(0, failed);
+		EXPECT_GT(MANY, n);
+	}
+}
+
+/* Requests that cross regions: tables of them, and bytes afterwards. */
+TEST_F_TIMEOUT(nth, submit_across_regions, SLOW)
+{
+	static const struct pair_opts o = { .margin = ~0UL, .local = 128 * KIB };
+	unsigned int n, failed = 0;
+	struct te_ioc_stats base;
+	struct te_request r;
+	struct te_status st;
+	uint32_t batch, mr;
+	struct area more;
+	struct pair p;
+	bool hit = true;
+	int ret, i;
+
+	ASSERT_EQ(0, pair_open(&p, &o));
+	ASSERT_EQ(0, te_mr_unregister(p.ini, p.lmr, 0));
+	for (i = 0; i < 4; i++)
+		MUST(te_mr_register(p.ini, p.local.p + i * 32 * KIB, 32 * KIB,
+				    TE_LOCAL_ALL, NULL, &mr));
+	ASSERT_EQ(0, area_alloc(&more, 4096));
+	ASSERT_EQ(0, pair_xfer(&p, TE_WRITE, 0, 0, 128 * KIB));
+	ASSERT_EQ(0, te_stats(&base));
+	r = pair_req(&p, TE_READ, 5, 6, 120 * KIB);
+	count_allocations(true);
+	for (n = 1; hit && n < MANY; n++) {
+		MUST(te_batch_alloc(p.ini, 1, NULL, &batch));
+		arm(n);
+		ret = te_submit(p.ini, batch, &r, 1);
+		hit = struck();
+		failed += ret != 0;
+		EXPECT_TRUE(!ret || (hit && (ret == -ENOMEM ||
+					     ret == -EFAULT))) {
+			TH_LOG("case: n %u: %d", n, ret);
+		}
+		MUST(te_wait(p.ini, batch, TE_WAIT_MS));
+		MUST(te_batch_status(p.ini, batch, &st));
+		EXPECT_ROW(ret ? TE_WAITING : TE_COMPLETED, (int)st.state,
+			   "n %u", n);
+		MUST(te_batch_free(p.ini, batch));
+		if (!ret)
+			pair_expect(&p, &r);
+		MUST(pair_check(&p));
+		EXPECT_ROW(0, te_settle_to(&base), "n %u", n);
+	}
+	EXPECT_LT(1, failed);
+	EXPECT_GT(MANY, n);
+	area_free(&more);
+	pair_close(&p);
+}
+
+/* The first export of a node makes the listener. */
+FIXTURE(alone)
+{
+};
+
+FIXTURE_SETUP(alone)
+{
+	be_quiet();
+	ASSERT_EQ(0, te_settle());
+}
+
+FIXTURE_TEARDOWN(alone)
+{
+	close(fail_nth);
+	count_allocations(false);
+	CLEAN();
+}
+
+TEST_F_TIMEOUT(alone, first_export, SLOW)
+{
+	unsigned int n, quiet = 0, enomem = 0;
+	struct raw r;
+	bool hit;
+	int ret;
+
+	count_allocations(true);
+	for (n = 1; quiet < QUIET && n < MANY; n++) {
+		MUST(raw_open(&r, 0, 0));
+		arm(n);
+		ret = raw_export(r.fd, "first");
+		hit = struck();
+		quiet = hit ? 0 : quiet + 1;
+		enomem += ret == -ENOMEM;
+		/* A port that TCP has no memory to note down is "in use". */
+		EXPECT_TRUE(!ret || (hit && (ret == -ENOMEM ||
+					     ret == -EFAULT ||
+					     ret == -EADDRINUSE))) {
+			TH_LOG("case: n %u: %d", n, ret);
+		}
+		EXPECT_ROW(ret ? 0 : -EEXIST, raw_export(r.fd, "first"),
+			   "n %u", n);
+		raw_close(&r);
+		EXPECT_ROW(0, te_settle(), "n %u", n);
+	}
+	EXPECT_EQ(QUIET, quiet);
+	EXPECT_LT(0, enomem);
+}
+
+TEST_HARNESS_MAIN
