@@ -45,15 +45,13 @@ build-packages:
 	@$(VM)/packages.sh build-essential kmod
 
 libte: build-packages
-	@$(MAKE) --no-print-directory -C libte O=$(BUILD)/libte
+	@$(MAKE) --no-print-directory -C libte
 
 tools: libte
-	@$(MAKE) --no-print-directory -C tools O=$(BUILD)/tools \
-		LIBTE=$(BUILD)/libte
+	@$(MAKE) --no-print-directory -C tools
 
 te-demo: tools
-	@$(MAKE) --no-print-directory -C tools O=$(BUILD)/tools \
-		LIBTE=$(BUILD)/libte demo
+	@$(MAKE) --no-print-directory -C tools demo
 
 # Kbuild writes beside the sources, so each kernel gets a farm of links to them;
 # links whose source is gone go first.
@@ -106,9 +104,8 @@ install: all
 	{ [ -n "$(DESTDIR)" ] || depmod $$release; }
 	install -D -m 644 tools/udev/60-te.rules \
 		$(DESTDIR)$(udevdir)/rules.d/60-te.rules
-	$(MAKE) -C libte O=$(BUILD)/libte prefix=$(prefix) install
-	$(MAKE) -C tools O=$(BUILD)/tools LIBTE=$(BUILD)/libte \
-		prefix=$(prefix) install
+	$(MAKE) -C libte prefix=$(prefix) install
+	$(MAKE) -C tools prefix=$(prefix) install
 	[ -n "$(DESTDIR)" ] || { groupadd -f -r te && ldconfig; }
 
 clean:

@@ -9,14 +9,18 @@
 # loaded and the environment of vm/README.md.
 #
 # Each program's output is KTAP between two marks that tally.awk reads.
+# TE_TEST_BIN: folder of the programs, such as one that sanitize.mk made: there
+# a report ends the program that it is about, so that its test fails.
 
 set -u
 cd "$(dirname "$0")/.." || exit 1
-bin=build/selftests
+bin=${TE_TEST_BIN-build/selftests}
 where=${TE_KERNEL-host}/${TE_NET-none}
 state=$(mktemp)
 trap 'rm -f "$state"' EXIT
 ulimit -c 0
+export ASAN_OPTIONS=abort_on_error=1
+export UBSAN_OPTIONS=abort_on_error=1:print_stacktrace=1
 export TE_MODULE=${TE_MODULE-build/${TE_KERNEL-host}/te.ko}
 
 # shellcheck source=vm/verdict.sh
