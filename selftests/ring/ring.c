@@ -278,7 +278,7 @@ TEST_F_TIMEOUT(ring, impossible_heads, SLOW)
 	ASSERT_EQ(0, raw_wait(self->r.fd, batch, TE_WAIT_MS));
 	ASSERT_EQ(2, self->r.ring->tail);
 	for (i = 0; i < ROWS(off); i++) {
-		head = 2 + off[i];
+		head = 2u + off[i];
 		__atomic_store_n(&self->r.ring->head, head, __ATOMIC_RELEASE);
 		EXPECT_ROW(-EBADFD, raw_submit(self->r.fd, batch, &r, 1),
 			   "head %#x", head);
