@@ -151,8 +151,13 @@ static int ended(struct pair *p, const struct job *j)
 	const unsigned char *src = (void *)(uintptr_t)r->local_addr;
 	struct te_completion c[2];
 	struct te_status st;
+	int ret;
 
-	if (te_wait(p->ini, j->batch, TE_WAIT_MS) ||
+	/* The end of a command that deletes a NIC is a signal to us. */
+	do {
+		ret = te_wait(p->ini, j->batch, TE_WAIT_MS);
+	} while (ret == -EINTR);
+	if (ret ||
 	    te_status(p->ini, j->batch, 0, &st) ||
 	    te_poll(p->ini, c, 2) != 1 || c[0].state != st.state ||
 	    c[0].error != st.error || c[0].bytes != st.bytes)
