@@ -96,7 +96,7 @@ patterns()
 		BUG: sleeping function called from invalid context at x.c:1
 		BUG: workqueue lockup - pool cpus=0 node=0 flags=0x0 nice=0
 		UBSAN: array-index-out-of-bounds in x.c:1:2
-		kmemleak: 3 new suspected memory leaks (see /sys/...)
+		te: unreferenced object 0x6e193000 (size 1024):
 		watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [sh:1]
 		rcu: INFO: rcu_preempt self-detected stall on CPU
 		rcu: INFO: rcu_sched detected stalls on CPUs/tasks:

@@ -31,7 +31,6 @@ sleeping function called from invalid context
 possible (recursive|circular|irq lock inversion|deadlock)
 suspicious RCU usage
 (list_add|list_del) corruption
-kmemleak: [0-9]+ new suspected
 unreferenced object 0x
 Objects remaining
 detected buffer overflow

@@ -65,6 +65,7 @@ static void prepare_exit(struct kunit *test)
 	xa_for_each(&f->space->mrs, id, mr)
 		KUNIT_EXPECT_EQ(test, refcount_read(&mr->refs), 1);
 	te_space_kill(f->space);
+	te_space_put(f->space);
 	KUNIT_EXPECT_EQ(test, kref_read(&f->seg->ref), 1);
 	te_seg_put(f->seg);
 	te_peer_put(f->peer);

@@ -60,8 +60,10 @@ static void space_exit(struct kunit *test)
 
 	if (!f)
 		return;
-	if (f->space)
+	if (f->space) {
 		te_space_kill(f->space);
+		te_space_put(f->space);
+	}
 	flush_workqueue(te_mem_wq);
 	KUNIT_EXPECT_EQ(test, te_count_sum(TE_NR_MRS), f->nr_mrs);
 	KUNIT_EXPECT_EQ(test, te_count_sum(TE_NR_PINNED_PAGES), f->nr_pages);
@@ -331,6 +333,7 @@ static void space_killed_in_use(struct kunit *test)
 	mr = xa_load(&f->space->mrs, id);
 	te_mr_get(mr);
 	te_space_kill(f->space);
+	te_space_put(f->space);
 	f->space = NULL;
 	flush_workqueue(te_mem_wq);
 	KUNIT_EXPECT_EQ(test, te_count_sum(TE_NR_MRS), f->nr_mrs + 1);
@@ -389,7 +392,6 @@ static void space_watched(struct kunit *test)
 	te_mr_unregister(f->space, remote_id, NULL, NULL);
 	KUNIT_EXPECT_EQ(test, n.went, 1);
 
-	te_space_get(f->space);
 	te_space_kill(f->space);
 	KUNIT_EXPECT_TRUE(test, n.space_gone);
 	KUNIT_EXPECT_EQ(test, te_space_watch(f->space, &n.watch), -ESTALE);
@@ -454,6 +456,7 @@ static void space_exported(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, te_space_find(net, "kunit:a", 7), f->space);
 	te_space_put(f->space);
 	te_space_kill(other);
+	te_space_put(other);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(te_space_find(net, "kunit:aa", 8)),
 			-ENOENT);
 }
