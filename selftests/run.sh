@@ -114,6 +114,12 @@ build()
 		make -s --no-print-directory -C selftests -j"$(nproc)"
 }
 
+# checked SANITIZERS: the programs with checks of their own, see sanitize.mk
+checked()
+{
+	make -s --no-print-directory -C selftests -j"$(nproc)" SANITIZE="$1"
+}
+
 quick()
 {
 	step build build modules-um || return
@@ -160,10 +166,13 @@ full()
 # too far on (req_retry() adds to the address each time what has come in all).
 watched()
 {
-	local kernel=$1 net=$2 limit=$3
+	local kernel=$1 net=$2 limit=$3 checks=address-undefined
 	shift 3
+	# AddressSanitizer needs more addresses than UML gives a process
+	[ "$kernel" != um-kasan ] || checks=undefined
 	guest "$kernel/$net" "$limit" --kernel "$kernel" --net "$net" \
-		--mem 2048 --param qp_timeout=17 -- selftests/guest.sh "$@"
+		--mem 2048 --param qp_timeout=17 -- \
+		env TE_TEST_BIN="build/$checks/selftests" selftests/guest.sh "$@"
 }
 
 debug()
@@ -172,6 +181,8 @@ debug()
 	for kernel in um-kasan kasan kcsan; do
 		step "build-$kernel" build "modules-$kernel" || return
 	done
+	step build-undefined checked undefined || return
+	step build-address checked address,undefined || return
 	if [ $# -gt 0 ]; then
 		for kernel in um-kasan kasan kcsan; do
 			watched "$kernel" wire 1800 "$@"

@@ -26,6 +26,8 @@ resources_left()
 		}' /run/resources -
 }
 
+kunit_filter=/sys/module/kunit/parameters/filter_glob
+
 module_load()
 {
 	local dep error
@@ -41,6 +43,8 @@ module_load()
 	resources >/run/resources
 	# shellcheck disable=SC2086 # several parameters are several words
 	error=$(insmod "$te_module" $te_param 2>&1) || finish "insmod te: $error"
+	# A test build has run its KUnit suites: not again if a test reloads it.
+	[ ! -e "$kunit_filter" ] || echo none >"$kunit_filter"
 }
 
 te_loaded()
