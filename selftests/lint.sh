@@ -176,10 +176,14 @@ check_scripts()
 	done | xargs -r shellcheck -x -P SCRIPTDIR
 }
 
+# It takes x = f() ?: x for x = x. Without the harness's header it reads tests as
+# functions all the same, in a hundredth of the time.
 check_cppcheck()
 {
-	cppcheck -q --enable=warning,performance,portability -Iuapi \
-		-Ilibte/include -Itools/common libte/src libte/tests tools
+	files 'libte/*.c' 'tools/*.c' 'selftests/*.c' |
+	xargs -r cppcheck -q --enable=warning,performance,portability \
+		--suppress=selfAssignment -Iuapi -Ilibte/include \
+		-Itools/common -Iselftests
 }
 
 TMP=$(mktemp -d)

@@ -22,10 +22,11 @@ static void take_away(int *fd)
 
 static void admit(struct proxy *x)
 {
-	int *fd = x->fd[x->nr];
+	int *fd;
 
 	if (x->nr == PROXY_MAX)
 		return;
+	fd = x->fd[x->nr];
 	fd[PROXY_ASKING] = accept4(x->listener, NULL, NULL,
 				   SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd[PROXY_ASKING] < 0)

@@ -196,9 +196,9 @@ TEST_F_TIMEOUT(outlive, table, 2 * SLOW)
 	ASSERT_NE(MAP_FAILED, (void *)mem);
 	ASSERT_EQ(0, te_stats(&base));
 	for (i = 0; i < ROWS(rows); i++) {
-		struct owner o = { .row = row = &rows[i], .p = &self->p,
-				   .mem = mem };
+		struct owner o = { .row = &rows[i], .p = &self->p, .mem = mem };
 
+		row = o.row;
 		snprintf(o.name, sizeof(o.name), "%s", te_unique_name());
 		ASSERT_EQ(0, proc_start(&child, own, &o));
 		ASSERT_EQ(0, proc_get(child.from, &c, 1));

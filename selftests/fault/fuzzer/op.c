@@ -554,7 +554,7 @@ long op_run(const struct step *step, char *room, bool *good)
 			show(&c, c.arg, ret);
 	}
 	if (!*good)
-		printf("# %s on context %d answered %ld\n", c.op->name, c.ctx,
+		printf("# %s on context %u answered %ld\n", c.op->name, c.ctx,
 		       ret);
 	return ret;
 }
