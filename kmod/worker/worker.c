@@ -366,14 +366,17 @@ static void worker_stop(struct te_worker *w)
 	w->mover.dev->ops->mover_stop(&w->mover);
 }
 
-/* All at once: each may have to wait for its endpoints. */
-static void workers_stop_all(struct te_workers *set)
+/*
+ * All at once: each may have to wait for its endpoints.
+ * @nr: movers that were started
+ */
+static void workers_stop_all(struct te_workers *set, u32 nr)
 {
 	u32 i;
 
-	for (i = 0; i < set->nr; i++)
+	for (i = 0; i < nr; i++)
 		worker_tell_stop(&set->worker[i]);
-	for (i = 0; i < set->nr; i++)
+	for (i = 0; i < nr; i++)
 		worker_stop(&set->worker[i]);
 }
 
@@ -390,8 +393,8 @@ static int workers_start(struct te_dev *dev)
 {
 	u32 nr = clamp(te_workers_per_dev, 1U, TE_NR_SHARDS);
 	struct te_workers *set;
+	u32 i, started;
 	int ret;
-	u32 i;
 
 	set = kzalloc(struct_size(set, worker, nr), GFP_KERNEL);
 	if (!set)
@@ -404,8 +407,10 @@ static int workers_start(struct te_dev *dev)
 		kfree(set);
 		return ret;
 	}
-	for (set->nr = 0; set->nr < nr; set->nr++) {
-		ret = worker_start(set, set->nr);
+	/* Movers read it from their first round on. */
+	set->nr = nr;
+	for (started = 0; started < nr; started++) {
+		ret = worker_start(set, started);
 		if (ret)
 			goto err_stop;
 	}
@@ -413,8 +418,8 @@ static int workers_start(struct te_dev *dev)
 	return 0;
 
 err_stop:
-	workers_stop_all(set);
-	workers_free(set, set->nr);
+	workers_stop_all(set, started);
+	workers_free(set, started);
 	return ret;
 }
 
@@ -425,7 +430,7 @@ static void workers_stop(struct te_dev *dev)
 
 	for (i = 0; i < TE_NR_SHARDS; i++)
 		te_queue_close(&set->shards[i]);
-	workers_stop_all(set);
+	workers_stop_all(set, set->nr);
 }
 
 static void workers_dev_free(struct te_dev *dev)

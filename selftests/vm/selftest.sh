@@ -109,9 +109,16 @@ patterns()
 		unregister_netdevice: waiting for va to become free.
 		    not ok 3 ring_wraps
 	LINES
-	echo '[    1.000000] te: 3 sessions, a warning is not a WARN' \
-		>"$work/klog"
+	cat >"$work/klog" <<-'LINES'
+		[    1.000000] te: 3 sessions, a warning is not a WARN
+		[    2.000000] ==================================================================
+		[    2.000000] BUG: KCSAN: data-race in one_of_the_core / another
+		[    2.000000]  process_one_work+0x1/0x2
+		[    2.000000] ==================================================================
+	LINES
 	! klog_complaint "$work/klog" >/dev/null || bad=1
+	sed -i 's/process_one_work.*/& [te]/' "$work/klog"
+	[[ $(klog_complaint "$work/klog") == 3:*KCSAN* ]] || bad=1
 	: >"$work/out"; : >"$work/err"
 	result "$bad" "every kind of complaint is known, harmless lines are not"
 }

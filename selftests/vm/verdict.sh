@@ -40,8 +40,27 @@ unregister_netdevice: waiting for
 PATTERNS
 )
 
+# Of the races that KCSAN reports, those that te is not part of are not its own.
+# Blanks them, so that line numbers stay.
+without_foreign_races()
+{
+	awk '
+	/KCSAN: / { inside = 1; ours = 0; n = 0 }
+	!inside { print; next }
+	{ held[++n] = $0; ours = ours || /\[te\]/ }
+	/] =======/ { flush() }
+	END { flush() }
+	function flush(i)
+	{
+		for (i = 1; i <= n; i++)
+			print ours ? held[i] : ""
+		inside = n = 0
+	}' "$1"
+}
+
 # klog_complaint FILE: prints the first complaint as LINE:TEXT; status 1 if none
 klog_complaint()
 {
-	grep -a -n -m 1 -E -f <(printf '%s\n' "$complaints") "$1"
+	without_foreign_races "$1" |
+	grep -a -n -m 1 -E -f <(printf '%s\n' "$complaints")
 }
