@@ -11,6 +11,7 @@
  * depends on what the caches have just then, so a run ends only when nothing
  * has struck for some n on end.
  */
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,6 +20,7 @@
 #include "lib/test.h"
 #include "lib/calls.h"
 #include "lib/pair.h"
+#include "lib/proc.h"
 
 /* More faults than any call has. */
 #define MANY	3000
@@ -360,6 +362,94 @@ TEST_F_TIMEOUT(alone, first_export, SLOW)
 	}
 	EXPECT_EQ(QUIET, quiet);
 	EXPECT_LT(0, enomem);
+}
+
+/* A process that has no file of te's yet: more is made than for its second. */
+enum { OPENED, OPENED_ALL_THE_SAME, REFUSED, ANOTHER_ERROR };
+
+static int first_open(void *arg, int in, int out)
+{
+	unsigned int n = *(unsigned int *)arg;
+	bool hit;
+	int fd;
+
+	(void)in;
+	(void)out;
+	fail_nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	arm(n);
+	fd = open(TE_DEVICE, O_RDWR | O_CLOEXEC);
+	if (fd < 0 && errno != ENOMEM && errno != EFAULT)
+		return ANOTHER_ERROR;
+	hit = struck();
+	if (fd < 0)
+		return hit ? REFUSED : ANOTHER_ERROR;
+	return hit ? OPENED_ALL_THE_SAME : OPENED;
+}
+
+TEST_F_TIMEOUT(alone, first_open, SLOW)
+{
+	unsigned int n, refused = 0;
+	int ret = REFUSED;
+	struct proc child;
+
+	count_allocations(true);
+	for (n = 1; ret != OPENED && n < MANY; n++) {
+		ASSERT_EQ(0, proc_start(&child, first_open, &n));
+		ret = proc_wait(&child);
+		refused += ret == REFUSED;
+		EXPECT_ROW(true, ret >= OPENED && ret <= REFUSED,
+			   "n %u: status %d", n, ret);
+		EXPECT_ROW(0, te_settle(), "n %u", n);
+	}
+	EXPECT_EQ(OPENED, ret);
+	EXPECT_LT(1, refused);
+}
+
+static int segment_at(int fd, const char *host, const char *name, uint32_t *seg)
+{
+	struct te_ioc_segment_open a;
+	int ret;
+
+	raw_fill_open(&a, name);
+	inet_pton(AF_INET, host, a.addr);
+	ret = raw_ioctl(fd, TE_IOC_SEGMENT_OPEN, &a);
+	*seg = a.segment;
+	return ret;
+}
+
+/* Each time a peer that nobody spoke to before: this host has many addresses. */
+TEST_F_TIMEOUT(alone, first_segment_of_a_peer, SLOW)
+{
+	unsigned int n, quiet = 0, enomem = 0;
+	char host[32];
+	struct raw r;
+	uint32_t seg;
+	bool hit;
+	int ret;
+
+	ASSERT_EQ(0, raw_open(&r, 0, 0));
+	ASSERT_EQ(0, raw_export(r.fd, "known"));
+	count_allocations(true);
+	for (n = 1; quiet < QUIET && n < MANY; n++) {
+		snprintf(host, sizeof(host), "127.78.%u.%u", n / 250,
+			 n % 250 + 1);
+		arm(n);
+		ret = segment_at(r.fd, host, "known", &seg);
+		hit = struck();
+		quiet = hit ? 0 : quiet + 1;
+		enomem += ret == -ENOMEM;
+		EXPECT_TRUE(!ret || (hit && (ret == -ENOMEM ||
+					     ret == -EFAULT))) {
+			TH_LOG("case: n %u: %d", n, ret);
+		}
+		if (!ret)
+			MUST(raw_segment_close(r.fd, seg));
+		MUST(segment_at(r.fd, host, "known", &seg));
+		MUST(raw_segment_close(r.fd, seg));
+	}
+	EXPECT_EQ(QUIET, quiet);
+	EXPECT_LT(2, enomem);
+	raw_close(&r);
 }
 
 TEST_HARNESS_MAIN
