@@ -24,7 +24,7 @@ prefix	?= /usr
 udevdir	?= $(prefix)/lib/udev
 moddir	?= /lib/modules
 
-.PHONY: help all module libte tools te-demo demo check check-quick check-debug bench vm lint \
+.PHONY: help all module libte tools te-demo demo check check-quick check-debug check-mutants bench vm lint \
 	install clean build-packages $(GUEST_KERNELS:%=modules-%)
 
 help:
@@ -33,6 +33,7 @@ help:
 	@echo 'make check        every test, on three kernels'
 	@echo 'make check-quick  the tests on User Mode Linux only'
 	@echo 'make check-debug  the tests on kernels that watch: KASAN, lockdep, KCSAN ...'
+	@echo 'make check-mutants  te broken on purpose, a dozen ways: each must be caught'
 	@echo 'make bench        te against perftest'
 	@echo 'make vm           a shell in a guest with te loaded and the network up'
 	@echo 'make lint         style, headers, who includes whom, scripts'
@@ -86,6 +87,10 @@ check-quick:
 
 check-debug:
 	@selftests/run.sh debug
+
+check-mutants: modules-um modules-um-kasan modules-kcsan
+	@$(MAKE) -s --no-print-directory -C selftests
+	@selftests/mutants.sh
 
 bench:
 	@selftests/perf/bench.sh

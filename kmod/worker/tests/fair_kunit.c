@@ -145,10 +145,13 @@ static void fair_post(struct te_ep *ep, struct list_head *slices,
 static u32 fair_poll(struct te_mover *mover, struct list_head *finished)
 {
 	struct fair_fixture *f = to_fixture(mover->dev);
+	struct te_slice *slice;
 	u32 nr = 0;
 
 	spin_lock(&f->lock);
-	if (f->finish && !list_empty(&f->posted)) {
+	slice = list_first_entry_or_null(&f->posted, struct te_slice, link);
+	/* One peer, so one mover has posted all; only that one may see them. */
+	if (f->finish && slice && slice->ep->mover == mover) {
 		list_splice_tail_init(&f->posted, finished);
 		nr = 1;
 	}
