@@ -194,9 +194,11 @@ debug()
 	# shellcheck disable=SC2086 # a list
 	watched um-kasan wire 1800 kunit $suites fault
 	watched um-kasan loop 600 xfer
-	watched kasan wire 1800 kunit ring life peer fault/race_ctx fault/race_mr \
-		fault/race_peer fault/race_evict fault/race_dev fault/race_exit
-	watched kcsan wire 900 life/race ring/threads
+	# what two CPUs can make go wrong; emulated, so no more than that
+	watched kasan wire 1500 kunit ring life/race life/kill peer/death \
+		fault/race_ctx fault/race_mr fault/race_peer fault/race_evict \
+		fault/race_dev fault/race_exit
+	watched kcsan wire 600 ring/threads life/race fault/race_ctx
 	step coverage selftests/coverage.sh
 }
 
