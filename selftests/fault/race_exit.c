@@ -11,6 +11,7 @@
 #include "lib/module.h"
 #include "lib/pair.h"
 #include "lib/proc.h"
+#include "lib/sock.h"
 
 #define LEN	(64 * KIB)
 #define AT	(8 * KIB)
@@ -150,6 +151,25 @@ TEST_F_TIMEOUT(race_exit, unload_against_threads, SLOW)
 		ASSERT_EQ(0, pair_open(p, NULL));
 		EXPECT_EQ(0, pair_xfer(p, TE_WRITE, AT, AT, LEN));
 	}
+}
+
+/* A stranger was accepted, and before it has a session te is to go. */
+TEST_F_TIMEOUT(race_exit, unload_against_accept, SLOW)
+{
+	struct pair *p = &self->p;
+	int fd;
+
+	te_delay_arm("accepted", 2000, 1);
+	fd = sock_connect(te_peer_addr(), TE_DEFAULT_PORT);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, te_delay_wait("accepted", 1));
+	pair_close(p);
+	EXPECT_EQ(0, module_unload_soon());
+	EXPECT_EQ(0, sock_await_close(fd, TE_SETTLE_MS));
+	close(fd);
+	ASSERT_EQ(0, module_load(""));
+	ASSERT_EQ(0, pair_open(p, NULL));
+	EXPECT_EQ(0, pair_xfer(p, TE_WRITE, AT, AT, LEN));
 }
 
 TEST_HARNESS_MAIN
