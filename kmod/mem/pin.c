@@ -48,7 +48,9 @@ static void uncharge(struct mm_struct *mm, unsigned long nr_pages)
 /*
  * The core says -EFAULT both of memory that is not there and of memory that it
  * lets nobody write to for long, such as a shared mapping of a file that is
- * written back to disk. The latter can be pinned for a moment.
+ * written back to disk. The latter can be pinned for a moment. So can a page that
+ * came only now, because userfaultfd brought it, for which the pin for long does
+ * not wait before 6.2: hence once more.
  */
 static int pin_for_writing(unsigned long start, unsigned long nr,
 			   struct page **pages)
@@ -56,12 +58,12 @@ static int pin_for_writing(unsigned long start, unsigned long nr,
 	int ret;
 
 	ret = pin_user_pages_fast(start, nr, FOLL_LONGTERM | FOLL_WRITE, pages);
-	if (ret == -EFAULT &&
-	    pin_user_pages_fast(start, 1, FOLL_WRITE, pages) == 1) {
-		unpin_user_page(pages[0]);
-		ret = -EOPNOTSUPP;
-	}
-	return ret;
+	if (ret != -EFAULT ||
+	    pin_user_pages_fast(start, 1, FOLL_WRITE, pages) != 1)
+		return ret;
+	unpin_user_page(pages[0]);
+	ret = pin_user_pages_fast(start, nr, FOLL_LONGTERM | FOLL_WRITE, pages);
+	return ret == -EFAULT ? -EOPNOTSUPP : ret;
 }
 
 static int pin_step(struct te_mr *mr, unsigned long start, unsigned long nr,

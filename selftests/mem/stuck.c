@@ -89,9 +89,13 @@ static int fill(struct user *u, pthread_t t)
 	if (ioctl(u->uffd, UFFDIO_COPY, &copy))
 		return 10;
 	pthread_join(t, NULL);
-	if (u->ret || pair_move(&u->p, TE_WRITE, u->missing, 0, LEN))
+	if (u->ret) {
+		printf("# registered: %s\n", strerror(-u->ret));
 		return 11;
-	return te_mr_unregister(u->p.ini, u->mr, 0) ? 12 : 0;
+	}
+	if (pair_move(&u->p, TE_WRITE, u->missing, 0, LEN))
+		return 12;
+	return te_mr_unregister(u->p.ini, u->mr, 0) ? 13 : 0;
 }
 
 /* 'g' when stuck, with the context at work all the same; then as it is told. */
