@@ -25,7 +25,7 @@ udevdir	?= $(prefix)/lib/udev
 moddir	?= /lib/modules
 
 .PHONY: help all module libte tools te-demo demo check check-quick check-debug check-mutants bench vm lint \
-	install clean build-packages $(GUEST_KERNELS:%=modules-%)
+	install clean build-packages $(GUEST_KERNELS:%=modules-%) modules-um-test
 
 help:
 	@echo 'make all          te.ko for KDIR ($(or $(KDIR),Debian 6.12)), libte, tools'
@@ -68,6 +68,10 @@ endef
 
 $(GUEST_KERNELS:%=modules-%): modules-%: build-packages
 	$(call build_module,$*,kdir=`$(VM)/kernel.sh kdir $*` && arch=`$(VM)/kernel.sh arch $*`,KCFLAGS=-Werror `$(VM)/kernel.sh flags $*`)
+
+# For the plain kernel, with what the debug kernels' builds have: KUnit, faults
+modules-um-test: build-packages
+	$(call build_module,um-test,kdir=`$(VM)/kernel.sh kdir um` && arch=um,KCFLAGS=-Werror CONFIG_TE_TEST=y)
 
 ifeq ($(NAME),host)
 module: build-packages

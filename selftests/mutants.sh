@@ -67,7 +67,7 @@ survives()
 	fi
 	# shellcheck disable=SC2086 # several words
 	"$vm/run.sh" --kernel "$kernel" --net wire --mem 2048 \
-		--param qp_timeout=17 \
+		--param qp_timeout=20 \
 		--time "${limit:-300}" --module "$work/$kernel/te.ko" -- selftests/guest.sh $suites \
 		>"$log" 2>&1 || status=$?
 	[ "$status" = 0 ] && echo "the run is green" >>"$log" && return 0
