@@ -158,10 +158,11 @@ TEST_F_TIMEOUT(race_ctx, deadline_before_the_end_is_shown, SLOW)
 	struct job j = { p, &self->r, 0 };
 
 	te_hold("task_end");
-	ASSERT_EQ(0, new_batch(p->ini, 50, &j.batch));
+	/* Long enough to get there in on any machine, and then to go by. */
+	ASSERT_EQ(0, new_batch(p->ini, 3000, &j.batch));
 	ASSERT_EQ(0, do_submit(&j));
 	ASSERT_EQ(0, te_delay_wait("task_end", 1));
-	te_sleep_ms(500);
+	te_sleep_ms(3500);
 	te_delay_release("task_end");
 	EXPECT_EQ(0, te_wait(p->ini, j.batch, TE_WAIT_MS));
 	/* Moved in time, or too late and told so: never both. */
