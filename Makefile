@@ -24,8 +24,9 @@ prefix	?= /usr
 udevdir	?= $(prefix)/lib/udev
 moddir	?= /lib/modules
 
-.PHONY: help all module libte tools te-demo demo check check-quick check-debug check-mutants bench vm lint \
-	install clean build-packages $(GUEST_KERNELS:%=modules-%) modules-um-test
+.PHONY: help all module libte tools te-demo demo check check-quick check-debug \
+	check-mutants bench vm lint install clean build-packages \
+	$(GUEST_KERNELS:%=modules-%) modules-um-test
 
 help:
 	@echo 'make all          te.ko for KDIR ($(or $(KDIR),Debian 6.12)), libte, tools'

@@ -102,6 +102,7 @@ struct te_ctx *te_ctx_create(void)
 	return ctx;
 
 err_put_space:
+	mutex_destroy(&ctx->lock);
 	put_net(ctx->net);
 	te_space_put(ctx->space);
 err_free:

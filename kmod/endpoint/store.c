@@ -64,7 +64,6 @@ struct te_ep *te_ep_store_lookup(struct te_ep_store *store, u64 peer_id,
 				 u32 dev_id)
 {
 	struct te_ep_key key = { .peer_id = peer_id, .dev_id = dev_id };
-
 	struct te_ep *ep;
 
 	ep = rhashtable_lookup_fast(&store->map, &key, ep_map_params);

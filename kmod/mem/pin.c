@@ -50,7 +50,7 @@ static void uncharge(struct mm_struct *mm, unsigned long nr_pages)
  * lets nobody write to for long, such as a shared mapping of a file that is
  * written back to disk. The latter can be pinned for a moment. So can a page that
  * came only now, because userfaultfd brought it, for which the pin for long does
- * not wait before 6.2: hence once more.
+ * not wait on 6.1: hence once more.
  */
 static int pin_for_writing(unsigned long start, unsigned long nr,
 			   struct page **pages)
