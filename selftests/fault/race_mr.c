@@ -93,20 +93,6 @@ static int do_seg_close(void *arg)
 	return te_segment_close(j->te, j->id);
 }
 
-/* Waits until the opener knows that the segment has gone. */
-static int await_gone(struct te *te, uint32_t seg)
-{
-	unsigned long long end = te_now_ms() + TE_WAIT_MS;
-	int ret;
-
-	while ((ret = te_segment_info(te, seg, NULL, 0)) >= 0) {
-		if (te_now_ms() > end)
-			return -ETIME;
-		te_sleep_ms(1);
-	}
-	return ret;
-}
-
 /* The only task has ended so, with its one entry. */
 #define EXPECT_ENDED(te, batch, want_state, want_error, want_bytes) do { \
 	struct te_completion _c[2]; \
@@ -321,12 +307,12 @@ TEST_F_TIMEOUT(race_mr, segment_gone_while_opened, SLOW)
 	te_close(p->tgt);
 	p->tgt = NULL;
 	/* Both segments are told at once: look at the one that we see. */
-	EXPECT_EQ(-ESTALE, await_gone(p->ini, p->seg));
+	EXPECT_EQ(-ESTALE, te_await_gone(p->ini, p->seg));
 	EXPECT_EQ(0, te_delay_wait("seg_opened", 1));
 	te_delay_release("seg_opened");
 	ASSERT_EQ(0, go_wait(&g));
 	EXPECT_NE(p->seg, j.id);
-	EXPECT_EQ(-ESTALE, await_gone(p->ini, j.id));
+	EXPECT_EQ(-ESTALE, te_await_gone(p->ini, j.id));
 	r.segment = j.id;
 	EXPECT_EQ(-ESTALE, pair_refuse(p, &r));
 	EXPECT_EQ(0, te_segment_close(p->ini, j.id));
@@ -355,7 +341,7 @@ TEST_F_TIMEOUT(race_mr, segment_gone_before_the_queue, SLOW)
 	EXPECT_EQ(0, te_delay_wait("submit_queue", 1));
 	te_delay_release("submit_queue");
 	EXPECT_EQ(0, go_wait(&g));
-	EXPECT_EQ(-ESTALE, await_gone(p->ini, p->seg));
+	EXPECT_EQ(-ESTALE, te_await_gone(p->ini, p->seg));
 	EXPECT_EQ(0, te_wait(p->ini, self->batch, TE_WAIT_MS));
 	ASSERT_EQ(0, te_batch_status(p->ini, self->batch, &st));
 	EXPECT_TRUE(st.error == -ESTALE || st.error == -EREMOTEIO) {

@@ -86,20 +86,6 @@ FIXTURE_TEARDOWN(race_peer)
 	EXPECT_EQ(0, te_settle_all());
 }
 
-/* Waits until the opener knows that the segment has gone. */
-static int await_gone(struct te *te, uint32_t seg)
-{
-	unsigned long long end = te_now_ms() + TE_WAIT_MS;
-	int ret;
-
-	while ((ret = te_segment_info(te, seg, NULL, 0)) >= 0) {
-		if (te_now_ms() > end)
-			return -ETIME;
-		te_sleep_ms(1);
-	}
-	return ret;
-}
-
 /*
  * The only task has one end and one entry: moved, with all its bytes where they
  * belong, or failed for the loss, with none. Returns its state.
@@ -143,7 +129,7 @@ TEST_F_TIMEOUT(race_peer, lost_before_the_queue, SLOW)
 	EXPECT_EQ(-ECONNRESET, st.error);
 	EXPECT_EQ(0, te_delay_wait("session_lost", 1));
 	te_delay_release("session_lost");
-	EXPECT_EQ(-ESTALE, await_gone(p->ini, p->seg));
+	EXPECT_EQ(-ESTALE, te_await_gone(p->ini, p->seg));
 }
 
 /* The peer is dead already, the segment does not know it yet. */
@@ -164,7 +150,7 @@ TEST_F_TIMEOUT(race_peer, submit_and_open_amid_loss, SLOW)
 	EXPECT_EQ(0, pair_xfer(p, TE_WRITE, AT, AT, LEN));
 	EXPECT_EQ(0, te_delay_wait("session_lost", 1));
 	te_delay_release("session_lost");
-	EXPECT_EQ(-ESTALE, await_gone(p->ini, old));
+	EXPECT_EQ(-ESTALE, te_await_gone(p->ini, old));
 	EXPECT_EQ(-ESTALE, pair_refuse(p, j->r));
 	EXPECT_EQ(0, te_segment_close(p->ini, old));
 	EXPECT_EQ(0, pair_xfer(p, TE_READ, AT + LEN, AT, LEN));
@@ -182,7 +168,7 @@ TEST_F_TIMEOUT(race_peer, lost_against_posting, SLOW)
 	ASSERT_EQ(0, do_submit(j));
 	ASSERT_EQ(0, te_delay_wait("ep_found", 1));
 	proxy_cut(&self->proxy, PROXY_ASKING);
-	EXPECT_EQ(-ESTALE, await_gone(p->ini, p->seg));
+	EXPECT_EQ(-ESTALE, te_await_gone(p->ini, p->seg));
 	EXPECT_EQ(0, te_delay_wait("ep_found", 1));
 	te_delay_release("ep_found");
 	state = ended(p, j);
@@ -223,7 +209,7 @@ TEST_F_TIMEOUT(race_peer, lost_against_accept, SLOW)
 	/* Nobody tells the asking end but its connections. */
 	EXPECT_LT(0, ended(p, j));
 	proxy_cut(&self->proxy, PROXY_ASKING);
-	EXPECT_EQ(-ESTALE, await_gone(p->ini, p->seg));
+	EXPECT_EQ(-ESTALE, te_await_gone(p->ini, p->seg));
 }
 
 /* Asked, not answered: over a session that was there, then over a new one. */
@@ -242,7 +228,7 @@ TEST_F_TIMEOUT(race_peer, lost_against_open, SLOW)
 	proxy_resume(&self->proxy);
 	/* It was not told no: it dials anew. */
 	ASSERT_EQ(0, go_wait(&g));
-	EXPECT_EQ(-ESTALE, await_gone(p->ini, p->seg));
+	EXPECT_EQ(-ESTALE, te_await_gone(p->ini, p->seg));
 	p->seg = j->seg;
 	EXPECT_EQ(0, pair_xfer(p, TE_WRITE, AT, AT, LEN));
 
@@ -269,11 +255,11 @@ TEST_F_TIMEOUT(race_peer, lost_while_opened, SLOW)
 	ASSERT_EQ(0, go_start(&g, do_open, j));
 	ASSERT_EQ(0, te_delay_wait("seg_opened", 1));
 	proxy_cut(&self->proxy, PROXY_ASKING);
-	EXPECT_EQ(-ESTALE, await_gone(p->ini, p->seg));
+	EXPECT_EQ(-ESTALE, te_await_gone(p->ini, p->seg));
 	EXPECT_EQ(0, te_delay_wait("seg_opened", 1));
 	te_delay_release("seg_opened");
 	ASSERT_EQ(0, go_wait(&g));
-	EXPECT_EQ(-ESTALE, await_gone(p->ini, j->seg));
+	EXPECT_EQ(-ESTALE, te_await_gone(p->ini, j->seg));
 	p->seg = j->seg;
 	self->r.segment = j->seg;
 	EXPECT_EQ(-ESTALE, pair_refuse(p, &self->r));

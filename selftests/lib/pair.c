@@ -296,3 +296,16 @@ int te_await_buffers(struct te *te, uint32_t seg, int n)
 	}
 	return 0;
 }
+
+int te_await_gone(struct te *te, uint32_t seg)
+{
+	unsigned long long end = te_now_ms() + TE_WAIT_MS;
+	int ret;
+
+	while ((ret = te_segment_info(te, seg, NULL, 0)) >= 0) {
+		if (te_now_ms() > end)
+			return -ETIME;
+		te_sleep_ms(1);
+	}
+	return ret;
+}

@@ -89,4 +89,7 @@ int te_await_buffers(struct te *te, uint32_t seg, int n);
 /* Opens a segment of this guest. */
 int te_open_segment(struct te *te, const char *name, uint32_t *seg);
 
+/* Waits until the opener knows that the segment is gone: why, or -ETIME. */
+int te_await_gone(struct te *te, uint32_t seg);
+
 #endif
