@@ -13,6 +13,7 @@
 #include "mem/mem.h"
 #include "rdma/rdma.h"
 #include "session/session.h"
+#include "topo/topo.h"
 #include "wire/wire.h"
 #include "worker/worker.h"
 #include "xport/xport.h"
@@ -90,6 +91,7 @@ static int __init te_init(void)
 static void __exit te_exit(void)
 {
 	te_stop(ARRAY_SIZE(te_rooms));
+	te_topo_exit();
 	te_fault_exit();
 }
 

@@ -24,7 +24,7 @@ endpoint
 core
 xport
 mem wire ring
-peer
+peer topo
 event trace fault compat
 '
 

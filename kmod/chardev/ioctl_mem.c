@@ -8,7 +8,8 @@
 
 #include "chardev/chardev.h"
 
-static int check_register(const struct te_ioc_mr_register *reg, u64 *base)
+static int check_register(const struct te_ioc_mr_register *reg,
+			  struct te_mr_ask *ask)
 {
 	u64 end;
 
@@ -25,11 +26,15 @@ static int check_register(const struct te_ioc_mr_register *reg, u64 *base)
 	if ((reg->flags & TE_MR_DMABUF) || reg->location)
 		return -EOPNOTSUPP;
 
-	*base = reg->flags & TE_MR_BASE ? reg->base : reg->addr;
-	if (check_add_overflow(reg->addr, reg->length - 1, &end) ||
-	    check_add_overflow(*base, reg->length - 1, &end))
+	ask->addr = reg->addr;
+	ask->len = reg->length;
+	ask->base = reg->flags & TE_MR_BASE ? reg->base : reg->addr;
+	ask->access = reg->access;
+	ask->location = TE_LOCATION_PAGES;
+	if (check_add_overflow(ask->addr, ask->len - 1, &end) ||
+	    check_add_overflow(ask->base, ask->len - 1, &end))
 		return -EOVERFLOW;
-	if (offset_in_page(*base) != offset_in_page(reg->addr))
+	if (offset_in_page(ask->base) != offset_in_page(ask->addr))
 		return -EINVAL;
 	if (!access_ok((void __user *)(uintptr_t)reg->addr, reg->length))
 		return -EFAULT;
@@ -39,14 +44,13 @@ static int check_register(const struct te_ioc_mr_register *reg, u64 *base)
 int te_ioctl_mr_register(struct te_cmd *cmd)
 {
 	struct te_ioc_mr_register *reg = &cmd->arg.mr_register;
-	u64 base;
+	struct te_mr_ask ask;
 	int ret;
 
-	ret = check_register(reg, &base);
+	ret = check_register(reg, &ask);
 	if (ret)
 		return ret;
-	ret = te_mr_register(cmd->ctx->space, reg->addr, reg->length, base,
-			     reg->access, te_xport_map_mr, &reg->mr);
+	ret = te_mr_register(cmd->ctx->space, &ask, te_xport_map_mr, &reg->mr);
 	if (ret)
 		return ret;
 	ret = te_cmd_respond(cmd);

@@ -83,6 +83,7 @@ struct te_mr_map {
  * @subtree_last: belongs to @rb
  * @base_rb: in te_space.base_tree
  * @base_subtree_last: belongs to @base_rb
+ * @location: where its pages are, or what the process said; with a reference
  * @nr_regs: how often it was registered, protected by te_space.reg_lock
  * @nr_pages: pages pinned
  * @pages: @nr_pages entries, ascending address
@@ -104,6 +105,7 @@ struct te_mr {
 	u64 subtree_last;
 	struct rb_node base_rb;
 	u64 base_subtree_last;
+	u32 location;
 	u32 nr_regs;
 	unsigned long nr_pages;
 	struct page **pages;
@@ -243,23 +245,39 @@ int te_space_next_mr(struct te_space *space, u32 id, struct te_mr_desc *desc);
 int te_space_mr_keys(struct te_space *space, u32 mr_id, u32 dev_id, u32 first,
 		     u32 *keys, u32 max);
 
+/* te_mr_ask.location: where the pages are. */
+#define TE_LOCATION_PAGES	U32_MAX
+
 /**
- * te_mr_register() - pin a range of the current process and make it a region
- * @space: the process's; @space->mm is current->mm
+ * struct te_mr_ask - what is to become a region
  * @addr: user address; @addr + @len does not wrap
  * @len: bytes, not 0
  * @base: address that peers use, equal to @addr modulo PAGE_SIZE, does not wrap
  * @access: TE_* access bits
+ * @location: the caller's for the call, or TE_LOCATION_PAGES
+ */
+struct te_mr_ask {
+	u64 addr;
+	u64 len;
+	u64 base;
+	u32 access;
+	u32 location;
+};
+
+/**
+ * te_mr_register() - pin a range of the current process and make it a region
+ * @space: the process's; @space->mm is current->mm
+ * @ask: what
  * @map: puts the region on te_mrs and makes its maps, while nobody can find it
  *	yet; 0 or -errno
  * @id: of the region
  *
  * Context: may sleep, killable.
- * Return: 0, -EEXIST overlap of @addr or @base without being equal, -EFAULT,
+ * Return: 0, -EEXIST overlap of addresses or bases without being equal, -EFAULT,
  * -ENOMEM, -EOPNOTSUPP, -EINTR.
  */
-int te_mr_register(struct te_space *space, u64 addr, u64 len, u64 base,
-		   u32 access, int (*map)(struct te_mr *mr), u32 *id);
+int te_mr_register(struct te_space *space, const struct te_mr_ask *ask,
+		   int (*map)(struct te_mr *mr), u32 *id);
 /**
  * te_mr_unregister() - drop one registration
  * @space: the space
@@ -299,6 +317,9 @@ extern struct workqueue_struct *te_mem_wq;
 
 int te_mem_init(void);
 void te_mem_exit(void);
+
+/* Node that most of @nr nodes are; the first of equals. */
+int te_most_nodes(const int *nodes, u32 nr);
 
 static inline u64 te_mr_length(const struct te_mr *mr)
 {

@@ -15,6 +15,7 @@
 #include "event/count.h"
 #include "fault/fault.h"
 #include "mem/mem.h"
+#include "topo/topo.h"
 
 #define MR_START(mr)		((mr)->addr)
 #define MR_LAST(mr)		((mr)->last)
@@ -49,9 +50,43 @@ static void mr_unmap(struct te_mr *mr)
 	xa_destroy(&mr->maps);
 }
 
+/* Pages of a region that are looked at to find its node. */
+#define TE_NODE_SAMPLES		64UL
+
+static_assert(MAX_NUMNODES <= TE_MAX_NODES);
+
+int te_most_nodes(const int *nodes, u32 nr)
+{
+	u32 i, j, count, most = 0;
+	int node = NUMA_NO_NODE;
+
+	for (i = 0; i < nr; i++) {
+		count = 0;
+		for (j = i; j < nr; j++)
+			count += nodes[j] == nodes[i];
+		if (count > most) {
+			most = count;
+			node = nodes[i];
+		}
+	}
+	return node;
+}
+
+static u32 pages_location(const struct te_mr *mr)
+{
+	u32 nr = min(mr->nr_pages, TE_NODE_SAMPLES);
+	int nodes[TE_NODE_SAMPLES];
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		nodes[i] = page_to_nid(mr->pages[i * (u64)mr->nr_pages / nr]);
+	return TE_LOCATION_CPU(te_most_nodes(nodes, nr));
+}
+
 static void mr_destroy(struct te_mr *mr)
 {
 	mr_unmap(mr);
+	te_location_put(mr->location);
 	te_unpin(mr);
 	te_space_put(mr->space);
 	te_count(TE_NR_MRS, -1);
@@ -63,8 +98,8 @@ static void mr_free_work(struct work_struct *work)
 	mr_destroy(container_of(work, struct te_mr, free_work));
 }
 
-static struct te_mr *mr_create(struct te_space *space, u64 addr, u64 len,
-			       u64 base, u32 access,
+static struct te_mr *mr_create(struct te_space *space,
+			       const struct te_mr_ask *ask,
 			       int (*map)(struct te_mr *mr))
 {
 	struct te_mr *mr;
@@ -75,11 +110,11 @@ static struct te_mr *mr_create(struct te_space *space, u64 addr, u64 len,
 		return ERR_PTR(-ENOMEM);
 	refcount_set(&mr->refs, 1);
 	mr->nr_regs = 1;
-	mr->access = access;
-	mr->addr = addr;
-	mr->last = addr + (len - 1);
-	mr->base = base;
-	mr->base_last = base + (len - 1);
+	mr->access = ask->access;
+	mr->addr = ask->addr;
+	mr->last = ask->addr + (ask->len - 1);
+	mr->base = ask->base;
+	mr->base_last = ask->base + (ask->len - 1);
 	mr->space = space;
 	xa_init(&mr->maps);
 	INIT_WORK(&mr->free_work, mr_free_work);
@@ -89,6 +124,10 @@ static struct te_mr *mr_create(struct te_space *space, u64 addr, u64 len,
 		kfree(mr);
 		return ERR_PTR(ret);
 	}
+	mr->location = ask->location;
+	if (mr->location == TE_LOCATION_PAGES)
+		mr->location = pages_location(mr);
+	te_location_hold(mr->location);
 	te_space_get(space);
 	te_count(TE_NR_MRS, 1);
 
@@ -139,30 +178,39 @@ static void mr_unpublish_locked(struct te_mr *mr)
 	mr_news_locked(mr, true);
 }
 
+/* Who does not say where a region is agrees with who did. */
+static bool mr_equal(const struct te_mr *mr, const struct te_mr_ask *ask)
+{
+	return mr->addr == ask->addr && te_mr_length(mr) == ask->len &&
+	       mr->base == ask->base && mr->access == ask->access &&
+	       (ask->location == TE_LOCATION_PAGES ||
+		ask->location == mr->location);
+}
+
 /* Return: 1 with @id: the same once more; 0 free; -errno. */
-static int mr_find_equal(struct te_space *space, u64 addr, u64 last, u64 base,
-			 u32 access, u32 *id)
+static int mr_find_equal(struct te_space *space, const struct te_mr_ask *ask,
+			 u32 *id)
 {
 	struct te_mr *mr;
 	int ret = 0;
 
 	mutex_lock(&space->lock);
-	mr = mr_tree_iter_first(&space->tree, addr, last);
-	if (mr && mr->addr == addr && mr->last == last && mr->base == base &&
-	    mr->access == access && mr->nr_regs < INT_MAX) {
+	mr = mr_tree_iter_first(&space->tree, ask->addr,
+				ask->addr + (ask->len - 1));
+	if (mr && mr_equal(mr, ask) && mr->nr_regs < INT_MAX) {
 		mr->nr_regs++;
 		*id = mr->id;
 		ret = 1;
-	} else if (mr || mr_base_tree_iter_first(&space->base_tree, base,
-						 base + (last - addr))) {
+	} else if (mr || mr_base_tree_iter_first(&space->base_tree, ask->base,
+						 ask->base + (ask->len - 1))) {
 		ret = -EEXIST;
 	}
 	mutex_unlock(&space->lock);
 	return ret;
 }
 
-int te_mr_register(struct te_space *space, u64 addr, u64 len, u64 base,
-		   u32 access, int (*map)(struct te_mr *mr), u32 *id)
+int te_mr_register(struct te_space *space, const struct te_mr_ask *ask,
+		   int (*map)(struct te_mr *mr), u32 *id)
 {
 	struct te_mr *mr;
 	int ret;
@@ -170,12 +218,12 @@ int te_mr_register(struct te_space *space, u64 addr, u64 len, u64 base,
 	if (mutex_lock_killable(&space->reg_lock))
 		return -EINTR;
 
-	ret = mr_find_equal(space, addr, addr + (len - 1), base, access, id);
+	ret = mr_find_equal(space, ask, id);
 	if (ret) {
 		ret = min(ret, 0);
 		goto out_unlock;
 	}
-	mr = mr_create(space, addr, len, base, access, map);
+	mr = mr_create(space, ask, map);
 	if (IS_ERR(mr)) {
 		ret = PTR_ERR(mr);
 		goto out_unlock;

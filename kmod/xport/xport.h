@@ -13,6 +13,7 @@
 
 #include "mem/mem.h"
 #include "peer/peer.h"
+#include "topo/topo.h"
 
 struct te_ep;
 struct te_mover;
@@ -176,6 +177,20 @@ u32 te_dev_describe(struct te_rdev *out, u32 max);
 int te_xport_map_mr(struct te_mr *mr);
 /* Make all movers look for tasks that must end. Any context. */
 void te_xport_scan(void);
+
+/**
+ * te_topo_tier() - how near a dev is to a region
+ * @location: te_mr.location; the caller keeps the region
+ * @dev: the dev
+ *
+ * Context: any that may not sleep too.
+ * Return: 0 preferred, 1 for when those are full or gone, TE_TIER_NONE not to be
+ * used.
+ */
+static inline u32 te_topo_tier(u32 location, const struct te_dev *dev)
+{
+	return te_topo_tier_of(location, dev->name, dev->numa_node);
+}
 
 /**
  * te_peer_kill() - the session is lost

@@ -89,6 +89,10 @@
 #define TE_MAX_NAME		255		/* segment name, bytes */
 #define TE_MAX_LOCATION		31		/* location string, bytes */
 #define TE_MAX_TOKEN		64		/* segment token, bytes */
+#define TE_MAX_DEVICE		63		/* device name, bytes */
+#define TE_TOPOLOGY_LOCATIONS	64U		/* in a priority matrix, "*" too */
+#define TE_TOPOLOGY_DEVICES	32U		/* in a priority matrix */
+#define TE_NR_TIERS		2U
 #define TE_MAX_DEADLINE_MS	(24U * 3600 * 1000)
 #define TE_DEFAULT_DEADLINE_MS	30000U
 
@@ -607,6 +611,21 @@ struct te_ioc_batch_free {
 	__u32 reserved;
 };
 
+/**
+ * struct te_topology_entry - one device in one row of the priority matrix
+ * @location: NUL-terminated, zeros behind; see te_ioc_mr_register.location
+ * @device: RDMA device, "mlx5_0", or one port of it, "mlx5_0/1"; NUL-terminated,
+ *	zeros behind
+ * @tier: 0 preferred, 1 used when those are full or gone; below TE_NR_TIERS
+ * @reserved: must be zero
+ */
+struct te_topology_entry {
+	__u8 location[TE_MAX_LOCATION + 1];
+	__u8 device[TE_MAX_DEVICE + 1];
+	__u32 tier;
+	__u32 reserved;
+};
+
 #ifndef __cplusplus
 #define TE_ASSERT(type, member, offset) \
 	_Static_assert(__builtin_offsetof(struct type, member) == (offset), \
@@ -668,6 +687,9 @@ TE_ASSERT(te_ioc_batch_wait, timeout_ms, 16);
 TE_ASSERT_SIZE(te_ioc_batch_wait, 24);
 TE_ASSERT_SIZE(te_ioc_batch_cancel, 16);
 TE_ASSERT_SIZE(te_ioc_batch_free, 16);
+TE_ASSERT(te_topology_entry, device, 32);
+TE_ASSERT(te_topology_entry, tier, 96);
+TE_ASSERT_SIZE(te_topology_entry, 104);
 #undef TE_ASSERT
 #undef TE_ASSERT_SIZE
 #endif

@@ -81,11 +81,17 @@ static int map_nowhere(struct te_mr *mr)
 static void add_local(struct kunit *test, u64 off, u64 len, u32 access)
 {
 	struct prepare_fixture *f = test->priv;
-	u64 addr = f->area + off;
+	const struct te_mr_ask ask = {
+		.addr = f->area + off,
+		.len = len,
+		.base = f->area + off,
+		.access = access,
+		.location = TE_LOCATION_PAGES,
+	};
 	u32 id;
 
-	KUNIT_ASSERT_EQ(test, te_mr_register(f->space, addr, len, addr, access,
-					     map_nowhere, &id), 0);
+	KUNIT_ASSERT_EQ(test, te_mr_register(f->space, &ask, map_nowhere, &id),
+			0);
 }
 
 static void add_remote(struct kunit *test, u32 id, u64 base, u64 len,

@@ -13,6 +13,7 @@
 
 #include "event/count.h"
 #include "mem/mem.h"
+#include "topo/topo.h"
 
 #define P		((u64)PAGE_SIZE)
 #define AREA_PAGES	16
@@ -99,8 +100,15 @@ struct reg_range {
 static int space_register(struct space_fixture *f, const struct reg_range *r,
 			  u32 *id)
 {
-	return te_mr_register(f->space, f->area + r->off, r->len, r->base,
-			      r->access, map_nowhere, id);
+	const struct te_mr_ask ask = {
+		.addr = f->area + r->off,
+		.len = r->len,
+		.base = r->base,
+		.access = r->access,
+		.location = TE_LOCATION_PAGES,
+	};
+
+	return te_mr_register(f->space, &ask, map_nowhere, id);
 }
 
 /* Two ranges, one after the other. @ret: 1: it is the first one once more. */
@@ -306,15 +314,103 @@ static void space_unregister_in_use(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, te_count_sum(TE_NR_MRS), f->nr_mrs);
 }
 
+/* Nodes of some pages, and the one that most are on. */
+static const struct nodes_case {
+	const char *desc;
+	int nodes[6];
+	u32 nr;
+	int want;
+} nodes_cases[] = {
+	{ "one", { 3 }, 1, 3 },
+	{ "all alike", { 1, 1, 1 }, 3, 1 },
+	{ "most", { 0, 1, 1, 0, 1 }, 5, 1 },
+	{ "most, apart", { 2, 0, 2, 1, 2, 0 }, 6, 2 },
+	{ "most, not half", { 0, 1, 2, 1, 3 }, 5, 1 },
+	{ "the last alone is less", { 0, 0, 1 }, 3, 0 },
+	{ "first of equals", { 5, 4, 4, 5 }, 4, 5 },
+	{ "no further than said", { 0, 1, 1 }, 1, 0 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(nodes, nodes_cases, desc);
+
+static void most_nodes(struct kunit *test)
+{
+	const struct nodes_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, te_most_nodes(c->nodes, c->nr), c->want);
+}
+
+/* Its pages say where it is, or the process; again, who says it must agree. */
+static void space_location(struct kunit *test)
+{
+	struct space_fixture *f = test->priv;
+	struct te_mr_ask ask = {
+		.addr = f->area,
+		.len = 3 * P,
+		.base = BASE,
+		.access = ALL,
+		.location = TE_LOCATION_PAGES,
+	};
+	u32 id, again, given, other;
+	struct te_mr *mr;
+
+	KUNIT_ASSERT_EQ(test, te_mr_register(f->space, &ask, map_nowhere, &id),
+			0);
+	mr = xa_load(&f->space->mrs, id);
+	KUNIT_EXPECT_EQ(test, mr->location,
+			TE_LOCATION_CPU(page_to_nid(mr->pages[0])));
+	ask.location = mr->location;
+	KUNIT_EXPECT_EQ(test, te_mr_register(f->space, &ask, map_nowhere,
+					     &again), 0);
+	KUNIT_EXPECT_EQ(test, again, id);
+	ask.location = TE_LOCATION_ANY;
+	KUNIT_EXPECT_EQ(test, te_mr_register(f->space, &ask, map_nowhere,
+					     &again), -EEXIST);
+
+	KUNIT_ASSERT_EQ(test, te_location_get("cuda:0", 6, &given), 0);
+	ask.addr += 8 * P;
+	ask.base += 8 * P;
+	ask.location = given;
+	KUNIT_ASSERT_EQ(test, te_mr_register(f->space, &ask, map_nowhere, &id),
+			0);
+	/* The region keeps the name, not we. */
+	te_location_put(given);
+	KUNIT_ASSERT_EQ(test, te_location_get("cuda:1", 6, &other), 0);
+	KUNIT_EXPECT_NE(test, other, given);
+	mr = xa_load(&f->space->mrs, id);
+	KUNIT_EXPECT_EQ(test, mr->location, given);
+	ask.location = other;
+	KUNIT_EXPECT_EQ(test, te_mr_register(f->space, &ask, map_nowhere,
+					     &again), -EEXIST);
+	ask.location = TE_LOCATION_PAGES;
+	KUNIT_EXPECT_EQ(test, te_mr_register(f->space, &ask, map_nowhere,
+					     &again), 0);
+	KUNIT_EXPECT_EQ(test, again, id);
+	te_location_put(other);
+
+	KUNIT_EXPECT_EQ(test, te_mr_unregister(f->space, id, NULL, NULL), 0);
+	KUNIT_EXPECT_EQ(test, te_mr_unregister(f->space, id, NULL, NULL), 0);
+	KUNIT_ASSERT_EQ(test, te_location_get("cuda:2", 6, &other), 0);
+	KUNIT_EXPECT_EQ(test, other, given);
+	te_location_put(other);
+}
+
 /* A region that a dev refuses was never there. */
 static void space_register_fails(struct kunit *test)
 {
 	static const struct reg_range r = { 0, P, BASE, ALL };
 	struct space_fixture *f = test->priv;
+	const struct te_mr_ask ask = {
+		.addr = f->area,
+		.len = P,
+		.base = BASE,
+		.access = ALL,
+		.location = TE_LOCATION_PAGES,
+	};
 	u32 id = 77;
 
-	KUNIT_EXPECT_EQ(test, te_mr_register(f->space, f->area, P, BASE, ALL,
-					     map_fails, &id), -EIO);
+	KUNIT_EXPECT_EQ(test, te_mr_register(f->space, &ask, map_fails, &id),
+			-EIO);
 	KUNIT_EXPECT_EQ(test, id, 77);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&f->space->mrs));
 	KUNIT_EXPECT_EQ(test, te_count_sum(TE_NR_PINNED_PAGES), f->nr_pages);
@@ -528,6 +624,8 @@ static struct kunit_case space_cases[] = {
 	KUNIT_CASE_PARAM(space_lookup, space_lookup_gen_params),
 	KUNIT_CASE(space_registrations_count),
 	KUNIT_CASE(space_unregister_in_use),
+	KUNIT_CASE_PARAM(most_nodes, nodes_gen_params),
+	KUNIT_CASE(space_location),
 	KUNIT_CASE(space_register_fails),
 	KUNIT_CASE(space_killed_in_use),
 	KUNIT_CASE(space_watched),
