@@ -42,7 +42,7 @@
  * @batch: it lives in
  * @slot: its status slot
  * @op: TE_READ or TE_WRITE
- * @rdev: index in te_seg.devs that it goes to
+ * @rdev: id of the peer's dev that it goes to
  * @laddr: local address
  * @raddr: remote address
  * @length: bytes
@@ -261,7 +261,7 @@ u32 te_slice_len(u64 left, u64 local_room, u64 remote_room);
 /**
  * te_route_pick() - the rail for a segment
  * @seg: READY
- * @rdev: index in te_seg.devs
+ * @rdev: id of the peer's dev
  *
  * Return: the local dev with a reference, or ERR_PTR(-ENXIO) no common rail.
  */

@@ -35,17 +35,18 @@ static int rail_score(const struct te_seg *seg, const struct te_rdev *self,
 struct te_dev *te_route_best(struct list_head *devs, const struct te_seg *seg,
 			     u32 *rdev)
 {
+	const struct te_seg_devs *rdevs = te_seg_devs(seg);
 	struct te_dev *dev, *best = NULL;
 	int score, best_score = -1;
 	u32 i;
 
 	list_for_each_entry_rcu(dev, devs, link) {
-		for (i = 0; i < seg->nr_devs; i++) {
-			score = rail_score(seg, &dev->self, &seg->devs[i]);
+		for (i = 0; i < rdevs->nr; i++) {
+			score = rail_score(seg, &dev->self, &rdevs->devs[i]);
 			if (score > best_score) {
 				best_score = score;
 				best = dev;
-				*rdev = i;
+				*rdev = rdevs->devs[i].dev_id;
 			}
 		}
 	}

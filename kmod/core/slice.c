@@ -111,8 +111,7 @@ static int slice_resolve(struct te_slice *slice, struct te_task *task,
 		return -ESTALE;
 	if (!te_mr_key(task_mr_at(task, laddr), dev->id, laddr, &slice->lkey,
 		       &slice->laddr, &local_room) ||
-	    !te_rmr_key(task->seg, rmr, task->rdev, raddr, &slice->rkey,
-			&remote_room))
+	    !te_rmr_key(rmr, task->rdev, raddr, &slice->rkey, &remote_room))
 		return -ENXIO;
 
 	slice->task = task;

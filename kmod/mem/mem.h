@@ -18,6 +18,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rbtree.h>
+#include <linux/rculist.h>
 #include <linux/refcount.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -349,19 +350,53 @@ struct te_rdev {
 };
 
 /**
+ * struct te_seg_devs - the devs of a peer that a segment can be reached through
+ * @rcu: frees it
+ * @nr: entries of @devs
+ * @devs: ascending ids
+ *
+ * Never changed once readers can find it, but replaced.
+ */
+struct te_seg_devs {
+	struct rcu_head rcu;
+	u32 nr;
+	struct te_rdev devs[];
+};
+
+/**
+ * struct te_rmr_keys - the keys of a region on one of the peer's devs
+ * @link: on te_rmr.keys once all have come; not changed from then on
+ * @rcu: frees it
+ * @dev_id: of the dev
+ * @chunk_shift: of the dev
+ * @nr: keys that have come
+ * @max: room at @keys; grows as keys come, never by what was announced
+ * @keys: by chunk
+ */
+struct te_rmr_keys {
+	struct hlist_node link;
+	struct rcu_head rcu;
+	u32 dev_id;
+	u32 chunk_shift;
+	u32 nr;
+	u32 max;
+	u32 keys[];
+};
+
+/**
  * struct te_rmr - a region of an open segment
  * @refs: one for its segment's tree, one for each task that uses it
- * @desc: what the peer said; checked
+ * @desc: what the peer said first; checked
  * @last: address of the last byte
  * @rb: in te_seg.tree
  * @subtree_last: belongs to @rb
- * @live: all keys have come and it is in the tree
+ * @live: all keys it waited for have come and it is in the tree
  * @gone: the peer took it away; tasks that use it end with -ESTALE
- * @nr_keys: keys that have come
- * @want_keys: keys that must come, over all devs of desc.dev_mask
- * @max_keys: room at @keys; grows as keys come, never by what was announced
- * @keys: by dev (ascending @te_rdev index in the mask), then by chunk
- * @key_start: for each te_rdev index, where its keys start
+ * @due: devs whose keys must come before it is @live
+ * @nr_due: keys that must come before that
+ * @coming: of the dev whose keys come in, or NULL
+ * @keys: te_rmr_keys by dev, RCU; written by the session only, and emptied by the
+ *	last put
  */
 struct te_rmr {
 	refcount_t refs;
@@ -371,11 +406,10 @@ struct te_rmr {
 	u64 subtree_last;
 	bool live;
 	bool gone;
-	u32 nr_keys;
-	u32 want_keys;
-	u32 max_keys;
-	u32 *keys;
-	u32 key_start[TE_MAX_DEVS];
+	u32 due;
+	u32 nr_due;
+	struct te_rmr_keys *coming;
+	struct hlist_head keys;
 };
 
 enum te_seg_state {
@@ -394,8 +428,8 @@ enum te_seg_state {
  * @lock: protects all below; never held while anything waits
  * @state: te_seg_state
  * @error: with GONE: -errno why
- * @nr_devs: entries of @devs; fixed once set, before READY
- * @devs: the peer's devs
+ * @devs: the peer's devs, RCU; movers look here, by te_seg_find_dev()
+ * @next_devs: what @devs will be at the next te_seg_ready(), or NULL: the same
  * @rmrs: te_rmr by id, live or not
  * @tree: interval tree of live rmrs by address
  * @nr_rmrs: in @rmrs, capped
@@ -410,11 +444,11 @@ struct te_seg {
 	u32 transport;
 	struct te_open *opened;
 	struct completion settled;
-	struct mutex lock; /* protects state, devs, rmrs, tree, counts */
+	struct mutex lock; /* protects state, writing of devs, rmrs, tree, counts */
 	enum te_seg_state state;
 	int error;
-	u32 nr_devs;
-	struct te_rdev devs[TE_MAX_DEVS];
+	struct te_seg_devs __rcu *devs;
+	struct te_seg_devs *next_devs;
 	struct xarray rmrs;
 	struct rb_root_cached tree;
 	u32 nr_rmrs;
@@ -444,11 +478,14 @@ void te_seg_put(struct te_seg *seg);
  * they are given and return 0, -EPROTO (the session is to be closed), or -ENOMEM
  * or -E2BIG (the segment cannot be opened here).
  */
-int te_seg_add_dev(struct te_seg *seg, const struct te_rdev *rdev);
+int te_seg_add_devs(struct te_seg *seg, const struct te_rdev *rdevs, u32 nr);
 int te_seg_add_mr(struct te_seg *seg, const struct te_mr_desc *desc);
 int te_seg_add_keys(struct te_seg *seg, u32 mr_id, const __le32 *keys, u32 nr);
 int te_seg_del_mr(struct te_seg *seg, u32 mr_id);
-/* The first description is complete: READY, unless GONE already. */
+/*
+ * What was described is complete: its devs can be used. READY, unless GONE
+ * already.
+ */
 void te_seg_ready(struct te_seg *seg);
 /* GONE with -errno @error (the first one counts); wakes who waits for it. */
 void te_seg_fail(struct te_seg *seg, int error);
@@ -458,13 +495,43 @@ static inline bool te_seg_gone(const struct te_seg *seg)
 	return READ_ONCE(seg->state) == TE_SEG_GONE;
 }
 
+/* The peer's devs as they are now, to walk them. RCU read side held. */
+static inline const struct te_seg_devs *te_seg_devs(const struct te_seg *seg)
+{
+	return rcu_dereference(seg->devs);
+}
+
+/**
+ * te_seg_find_dev() - a dev of the peer as it is now
+ * @seg: the segment
+ * @dev_id: any number
+ * @rdev: copied to
+ *
+ * Context: any.
+ * Return: false when the peer has no such dev, or not any more.
+ */
+bool te_seg_find_dev(const struct te_seg *seg, u32 dev_id,
+		     struct te_rdev *rdev);
+
 /* Lookup on the submit path. */
 struct te_rmr *te_rmr_lookup_locked(struct te_seg *seg, u64 addr);
 void te_rmr_get(struct te_rmr *rmr);
 void te_rmr_put(struct te_rmr *rmr);
-/* Remote key of the chunk that holds @addr; false when not mapped on the dev. */
-bool te_rmr_key(const struct te_seg *seg, const struct te_rmr *rmr,
-		u32 rdev_index, u64 addr, u32 *key, u64 *room);
+
+/**
+ * te_rmr_key() - remote key of the chunk that holds an address
+ * @rmr: the region; the caller's task uses it
+ * @dev_id: of the peer's dev, any number
+ * @addr: address in the region
+ * @key: the key
+ * @room: bytes from @addr to the end of chunk or region
+ *
+ * Context: any.
+ * Return: false when the region is not mapped on the dev, as far as the peer
+ * has told.
+ */
+bool te_rmr_key(const struct te_rmr *rmr, u32 dev_id, u64 addr, u32 *key,
+		u64 *room);
 
 /**
  * te_seg_buffers() - copy descriptions out by ascending address

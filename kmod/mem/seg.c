@@ -37,6 +37,8 @@ static void seg_free_work(struct work_struct *work)
 		cond_resched();
 	}
 	xa_destroy(&seg->rmrs);
+	kfree(rcu_access_pointer(seg->devs));
+	kfree(seg->next_devs);
 	mutex_destroy(&seg->lock);
 	atomic_dec(&seg->peer->nr_segs);
 	te_peer_put(seg->peer);
@@ -47,11 +49,17 @@ static void seg_free_work(struct work_struct *work)
 
 struct te_seg *te_seg_create(struct te_peer *peer, u32 transport)
 {
+	struct te_seg_devs *devs;
 	struct te_seg *seg;
 
 	seg = kzalloc(sizeof(*seg), GFP_KERNEL_ACCOUNT);
-	if (!seg)
+	devs = kzalloc(sizeof(*devs), GFP_KERNEL_ACCOUNT);
+	if (!seg || !devs) {
+		kfree(devs);
+		kfree(seg);
 		return ERR_PTR(-ENOMEM);
+	}
+	RCU_INIT_POINTER(seg->devs, devs);
 	kref_init(&seg->ref);
 	te_peer_get(peer);
 	atomic_inc(&peer->nr_segs);
@@ -92,51 +100,145 @@ void te_rmr_get(struct te_rmr *rmr)
 
 void te_rmr_put(struct te_rmr *rmr)
 {
-	if (refcount_dec_and_test(&rmr->refs)) {
-		kvfree(rmr->keys);
-		kfree(rmr);
-	}
+	struct te_rmr_keys *keys;
+	struct hlist_node *next;
+
+	if (!refcount_dec_and_test(&rmr->refs))
+		return;
+	hlist_for_each_entry_safe(keys, next, &rmr->keys, link)
+		kvfree(keys);
+	kvfree(rmr->coming);
+	kfree(rmr);
 }
 
-int te_seg_add_dev(struct te_seg *seg, const struct te_rdev *rdev)
+static const struct te_rdev *devs_find(const struct te_seg_devs *devs,
+				       u32 dev_id)
 {
+	u32 i;
+
+	for (i = 0; i < devs->nr; i++)
+		if (devs->devs[i].dev_id == dev_id)
+			return &devs->devs[i];
+	return NULL;
+}
+
+bool te_seg_find_dev(const struct te_seg *seg, u32 dev_id,
+		     struct te_rdev *rdev)
+{
+	const struct te_rdev *found;
+
+	rcu_read_lock();
+	found = devs_find(te_seg_devs(seg), dev_id);
+	if (found)
+		*rdev = *found;
+	rcu_read_unlock();
+	return found;
+}
+
+/* All that were described, though some may not be in use yet. */
+static const struct te_seg_devs *seg_known_locked(const struct te_seg *seg)
+{
+	return seg->next_devs ?:
+	       rcu_dereference_protected(seg->devs,
+					 lockdep_is_held(&seg->lock));
+}
+
+/* Put one into @devs, which has room, or replace what is there. */
+static int devs_put(struct te_seg_devs *devs, const struct te_rdev *rdev)
+{
+	struct te_rdev *at = devs->devs;
+	struct te_rdev *end = devs->devs + devs->nr;
+
+	while (at < end && at->dev_id < rdev->dev_id)
+		at++;
+	if (at < end && at->dev_id == rdev->dev_id) {
+		/* It may get another address, but keys were counted by this. */
+		if (at->chunk_shift != rdev->chunk_shift)
+			return -EPROTO;
+	} else {
+		memmove(at + 1, at, (end - at) * sizeof(*at));
+		devs->nr++;
+	}
+	*at = *rdev;
+	return 0;
+}
+
+static int seg_add_devs_locked(struct te_seg *seg, const struct te_rdev *rdevs,
+			       u32 nr)
+{
+	const struct te_seg_devs *old = seg_known_locked(seg);
+	struct te_seg_devs *devs;
 	int ret = 0;
+	u32 i;
 
-	if (rdev->dev_id >= TE_MAX_DEVS || rdev->chunk_shift < 12 ||
-	    rdev->chunk_shift > 40)
+	lockdep_assert_held(&seg->lock);
+	/* Not while keys come in: they come in the order of the devs. */
+	if (seg->nr_live != seg->nr_rmrs)
 		return -EPROTO;
+	devs = kzalloc(struct_size(devs, devs, old->nr + nr),
+		       GFP_KERNEL_ACCOUNT);
+	if (!devs)
+		return -ENOMEM;
+	devs->nr = old->nr;
+	memcpy(devs->devs, old->devs, old->nr * sizeof(*old->devs));
+	for (i = 0; i < nr && !ret; i++)
+		ret = devs_put(devs, &rdevs[i]);
+	if (ret) {
+		kfree(devs);
+		return ret;
+	}
+	kfree(seg->next_devs);
+	seg->next_devs = devs;
+	return 0;
+}
 
+int te_seg_add_devs(struct te_seg *seg, const struct te_rdev *rdevs, u32 nr)
+{
+	struct mem_cgroup *old;
+	int ret;
+	u32 i;
+
+	if (nr > TE_MAX_DEVS)
+		return -EPROTO;
+	for (i = 0; i < nr; i++) {
+		if (rdevs[i].dev_id >= TE_MAX_DEVS ||
+		    rdevs[i].chunk_shift < 12 || rdevs[i].chunk_shift > 40 ||
+		    (i && rdevs[i].dev_id <= rdevs[i - 1].dev_id))
+			return -EPROTO;
+	}
+
+	old = set_active_memcg(seg->memcg);
 	mutex_lock(&seg->lock);
-	/* Ascending ids: no dev twice, and keys come in this order. */
-	if (seg->state != TE_SEG_OPENING || seg->nr_devs == TE_MAX_DEVS ||
-	    !xa_empty(&seg->rmrs) ||
-	    (seg->nr_devs &&
-	     seg->devs[seg->nr_devs - 1].dev_id >= rdev->dev_id))
-		ret = -EPROTO;
-	else
-		seg->devs[seg->nr_devs++] = *rdev;
+	ret = seg_add_devs_locked(seg, rdevs, nr);
 	mutex_unlock(&seg->lock);
+	set_active_memcg(old);
 	return ret;
 }
 
-/* Count the keys that must come. Return: 0, -E2BIG too many. */
-static int rmr_plan_keys(const struct te_seg *seg, struct te_rmr *rmr)
+/* Keys of a region on a dev with chunks of this size. */
+static u64 rmr_chunks(const struct te_rmr *rmr, u32 chunk_shift)
 {
+	return ((rmr->desc.page_off + rmr->desc.length - 1) >> chunk_shift) + 1;
+}
+
+/* Count the keys that must come. Return: 0, -E2BIG too many. */
+static int rmr_plan_keys_locked(const struct te_seg *seg, struct te_rmr *rmr)
+{
+	const struct te_seg_devs *devs = seg_known_locked(seg);
 	u64 want = 0;
 	u32 i;
 
-	for (i = 0; i < seg->nr_devs; i++) {
-		u32 shift = seg->devs[i].chunk_shift;
+	for (i = 0; i < devs->nr; i++) {
+		const struct te_rdev *rdev = &devs->devs[i];
 
-		rmr->key_start[i] = want;
-		if (!(rmr->desc.dev_mask & BIT(seg->devs[i].dev_id)))
+		if (!(rmr->desc.dev_mask & BIT(rdev->dev_id)))
 			continue;
-		want += ((rmr->desc.page_off + rmr->desc.length - 1) >> shift) +
-			1;
+		want += rmr_chunks(rmr, rdev->chunk_shift);
 		if (want > TE_SEG_MAX_KEYS)
 			return -E2BIG;
+		rmr->due |= BIT(rdev->dev_id);
 	}
-	rmr->want_keys = want;
+	rmr->nr_due = want;
 	return 0;
 }
 
@@ -162,7 +264,7 @@ static int seg_insert_rmr_locked(struct te_seg *seg, struct te_rmr *rmr)
 	if (ret)
 		return ret == -EBUSY ? -EPROTO : ret;
 	/* A region on none of our common devs has no keys to wait for. */
-	if (!rmr->want_keys) {
+	if (!rmr->due) {
 		ret = rmr_go_live_locked(seg, rmr);
 		if (ret) {
 			xa_erase(&seg->rmrs, rmr->desc.id);
@@ -192,7 +294,7 @@ static int seg_add_mr(struct te_seg *seg, const struct te_mr_desc *desc)
 	rmr->last = end;
 
 	mutex_lock(&seg->lock);
-	ret = rmr_plan_keys(seg, rmr);
+	ret = rmr_plan_keys_locked(seg, rmr);
 	if (!ret)
 		ret = seg_insert_rmr_locked(seg, rmr);
 	mutex_unlock(&seg->lock);
@@ -211,46 +313,82 @@ int te_seg_add_mr(struct te_seg *seg, const struct te_mr_desc *desc)
 }
 
 /* Room for @nr more keys, at least doubling, never more than announced. */
-static int rmr_grow(struct te_rmr *rmr, u32 nr)
+static int rmr_make_room(struct te_rmr *rmr, const struct te_rdev *rdev, u32 nr)
 {
-	u32 need = rmr->nr_keys + nr;
-	u32 *keys;
-	u32 max;
+	struct te_rmr_keys *old = rmr->coming;
+	u32 have = old ? old->nr : 0;
+	u32 max = old ? old->max : 0;
+	struct te_rmr_keys *k;
 
-	if (need <= rmr->max_keys)
+	if (have + nr <= max)
 		return 0;
-	max = min(max(need, 2 * rmr->max_keys), rmr->want_keys);
-	keys = kvmalloc_array(max, sizeof(*keys), GFP_KERNEL_ACCOUNT);
-	if (!keys)
+	max = min_t(u64, max(have + nr, 2 * max),
+		    rmr_chunks(rmr, rdev->chunk_shift));
+	k = kvmalloc(struct_size(k, keys, max), GFP_KERNEL_ACCOUNT);
+	if (!k)
 		return -ENOMEM;
-	if (rmr->nr_keys)
-		memcpy(keys, rmr->keys, rmr->nr_keys * sizeof(*keys));
-	kvfree(rmr->keys);
-	rmr->keys = keys;
-	rmr->max_keys = max;
+	k->dev_id = rdev->dev_id;
+	k->chunk_shift = rdev->chunk_shift;
+	k->nr = have;
+	k->max = max;
+	if (have)
+		memcpy(k->keys, old->keys, have * sizeof(*k->keys));
+	kvfree(old);
+	rmr->coming = k;
 	return 0;
+}
+
+/*
+ * Keys of one dev, at most as many as are missing; the last one puts all of them
+ * in place. Return: how many were taken, -ENOMEM.
+ */
+static int rmr_take_keys(struct te_rmr *rmr, const struct te_rdev *rdev,
+			 const __le32 *keys, u32 nr)
+{
+	u64 want = rmr_chunks(rmr, rdev->chunk_shift);
+	struct te_rmr_keys *k;
+	u32 i;
+	int ret;
+
+	nr = min_t(u64, nr, want - (rmr->coming ? rmr->coming->nr : 0));
+	ret = rmr_make_room(rmr, rdev, nr);
+	if (ret)
+		return ret;
+	k = rmr->coming;
+	for (i = 0; i < nr; i++)
+		k->keys[k->nr++] = le32_to_cpu(keys[i]);
+	if (k->nr == want) {
+		rmr->coming = NULL;
+		hlist_add_head_rcu(&k->link, &rmr->keys);
+	}
+	return nr;
 }
 
 static int rmr_add_keys_locked(struct te_seg *seg, struct te_rmr *rmr,
 			       const __le32 *keys, u32 nr)
 {
-	u32 i;
-	int ret;
+	const struct te_seg_devs *devs = seg_known_locked(seg);
+	u32 dev_id;
+	int n;
 
 	lockdep_assert_held(&seg->lock);
-	/* Keys of a live region are read without the lock: never touch them. */
-	if (rmr->live || nr > rmr->want_keys - rmr->nr_keys)
+	if (nr > rmr->nr_due)
 		return -EPROTO;
 	if (nr > TE_SEG_MAX_KEYS - seg->total_keys)
 		return -E2BIG;
-	ret = rmr_grow(rmr, nr);
-	if (ret)
-		return ret;
-	for (i = 0; i < nr; i++)
-		rmr->keys[rmr->nr_keys++] = le32_to_cpu(keys[i]);
-	seg->total_keys += nr;
-	return rmr->nr_keys == rmr->want_keys ? rmr_go_live_locked(seg, rmr) :
-						0;
+	while (nr) {
+		dev_id = __ffs(rmr->due);
+		n = rmr_take_keys(rmr, devs_find(devs, dev_id), keys, nr);
+		if (n < 0)
+			return n;
+		if (!rmr->coming)
+			rmr->due &= ~BIT(dev_id);
+		keys += n;
+		nr -= n;
+		rmr->nr_due -= n;
+		seg->total_keys += n;
+	}
+	return rmr->due ? 0 : rmr_go_live_locked(seg, rmr);
 }
 
 int te_seg_add_keys(struct te_seg *seg, u32 mr_id, const __le32 *keys, u32 nr)
@@ -268,6 +406,17 @@ int te_seg_add_keys(struct te_seg *seg, u32 mr_id, const __le32 *keys, u32 nr)
 	return ret;
 }
 
+/* Keys that it holds. */
+static u32 rmr_nr_keys(const struct te_rmr *rmr)
+{
+	const struct te_rmr_keys *k;
+	u32 nr = rmr->coming ? rmr->coming->nr : 0;
+
+	hlist_for_each_entry(k, &rmr->keys, link)
+		nr += k->nr;
+	return nr;
+}
+
 int te_seg_del_mr(struct te_seg *seg, u32 mr_id)
 {
 	struct te_rmr *rmr;
@@ -281,7 +430,7 @@ int te_seg_del_mr(struct te_seg *seg, u32 mr_id)
 			seg->nr_live--;
 		}
 		seg->nr_rmrs--;
-		seg->total_keys -= rmr->nr_keys;
+		seg->total_keys -= rmr_nr_keys(rmr);
 		te_rmr_put(rmr);
 	}
 	mutex_unlock(&seg->lock);
@@ -290,7 +439,15 @@ int te_seg_del_mr(struct te_seg *seg, u32 mr_id)
 
 void te_seg_ready(struct te_seg *seg)
 {
+	struct te_seg_devs *old;
+
 	mutex_lock(&seg->lock);
+	if (seg->next_devs) {
+		old = rcu_replace_pointer(seg->devs, seg->next_devs,
+					  lockdep_is_held(&seg->lock));
+		seg->next_devs = NULL;
+		kfree_rcu(old, rcu);
+	}
 	if (seg->state == TE_SEG_OPENING)
 		WRITE_ONCE(seg->state, TE_SEG_READY);
 	mutex_unlock(&seg->lock);
@@ -314,20 +471,25 @@ struct te_rmr *te_rmr_lookup_locked(struct te_seg *seg, u64 addr)
 	return rmr_tree_iter_first(&seg->tree, addr, addr);
 }
 
-bool te_rmr_key(const struct te_seg *seg, const struct te_rmr *rmr,
-		u32 rdev_index, u64 addr, u32 *key, u64 *room)
+bool te_rmr_key(const struct te_rmr *rmr, u32 dev_id, u64 addr, u32 *key,
+		u64 *room)
 {
-	const struct te_rdev *rdev = &seg->devs[rdev_index];
+	const struct te_rmr_keys *k;
 	u64 off, chunk, chunk_end;
 
-	if (!(rmr->desc.dev_mask & BIT(rdev->dev_id)))
-		return false;
-	off = addr - rmr->desc.base + rmr->desc.page_off;
-	chunk = off >> rdev->chunk_shift;
-	chunk_end = (chunk + 1) << rdev->chunk_shift;
-	*key = rmr->keys[rmr->key_start[rdev_index] + chunk];
-	*room = min(chunk_end - off, rmr->last - addr + 1);
-	return true;
+	rcu_read_lock();
+	hlist_for_each_entry_rcu(k, &rmr->keys, link) {
+		if (k->dev_id != dev_id)
+			continue;
+		off = addr - rmr->desc.base + rmr->desc.page_off;
+		chunk = off >> k->chunk_shift;
+		chunk_end = (chunk + 1) << k->chunk_shift;
+		*key = k->keys[chunk];
+		*room = min(chunk_end - off, rmr->last - addr + 1);
+		break;
+	}
+	rcu_read_unlock();
+	return k;
 }
 
 u32 te_seg_buffers(struct te_seg *seg, u64 first, struct te_buffer *bufs,

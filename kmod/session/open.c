@@ -383,6 +383,7 @@ int te_open_hear_devs(struct te_session *s, const void *buf, u32 len)
 {
 	struct te_msg_array msg;
 	struct te_msg_dev dev;
+	struct te_rdev *rdevs;
 	struct te_open *o;
 	struct te_seg *seg;
 	u32 i;
@@ -397,21 +398,25 @@ int te_open_hear_devs(struct te_session *s, const void *buf, u32 len)
 	seg = open_seg_get(o);
 	if (!seg)
 		return 0;
+	rdevs = kmalloc_array(TE_MAX_DEVS, sizeof(*rdevs), GFP_KERNEL);
+	if (!rdevs)
+		ret = -ENOMEM;
 	for (i = 0; i < msg.nr && !ret; i++) {
 		te_wire_dev_get(&msg, i, &dev);
 		/* Registrations are made of whole pages. */
-		if (dev.chunk_shift < s->page_shift) {
+		if (dev.chunk_shift < s->page_shift)
 			ret = -EPROTO;
-			break;
-		}
-		ret = te_seg_add_dev(seg, &(struct te_rdev) {
+		rdevs[i] = (struct te_rdev) {
 			.addr = dev.addr,
 			.port = dev.port,
 			.chunk_shift = dev.chunk_shift,
 			.dev_id = dev.dev_id,
 			.numa_node = dev.numa_node,
-		});
+		};
 	}
+	if (!ret)
+		ret = te_seg_add_devs(seg, rdevs, msg.nr);
+	kfree(rdevs);
 	te_seg_put(seg);
 	return open_applied(s, o, ret);
 }

@@ -50,14 +50,16 @@ static void ep_retire(struct te_worker *w, struct te_ep *ep, int error)
 
 static struct te_ep *ep_make(struct te_worker *w, struct te_task *task)
 {
-	const struct te_rdev *rdev = &task->seg->devs[task->rdev];
+	struct te_rdev rdev;
 	struct te_ep *ep;
 	int ret;
 
+	if (!te_seg_find_dev(task->seg, task->rdev, &rdev))
+		return ERR_PTR(-ENXIO);
 	/* Only a hint, so that starved tasks cost nothing. */
 	if (!te_ep_store_has_room(&w->set->store))
 		return ERR_PTR(-EBUSY);
-	ep = worker_ops(w)->ep_create(&w->mover, task->seg->peer, rdev);
+	ep = worker_ops(w)->ep_create(&w->mover, task->seg->peer, &rdev);
 	if (IS_ERR(ep))
 		return ep;
 	ret = te_ep_store_insert(&w->set->store, ep);
@@ -73,12 +75,11 @@ static struct te_ep *ep_make(struct te_worker *w, struct te_task *task)
 
 static struct te_ep *ep_find(struct te_worker *w, struct te_task *task)
 {
-	const struct te_rdev *rdev = &task->seg->devs[task->rdev];
 	struct te_ep *ep;
 	enum te_ep_state state;
 
 	ep = te_ep_store_lookup(&w->set->store, task->seg->peer->id,
-				rdev->dev_id);
+				task->rdev);
 	if (!ep)
 		return NULL;
 	te_delay(TE_DELAY_EP_FOUND);

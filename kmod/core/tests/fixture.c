@@ -11,6 +11,9 @@
 /* Long enough for no test to see it. */
 #define NO_DEADLINE_MS	TE_MAX_DEADLINE_MS
 
+/* Id of the peer's dev. */
+#define REMOTE_DEV	5
+
 static u32 chunks_of(u64 addr, u64 len, u32 shift)
 {
 	return (((addr & ~PAGE_MASK) + len - 1) >> shift) + 1;
@@ -70,13 +73,13 @@ static void add_rmrs(struct kunit *test, struct core_fixture *f)
 {
 	const struct core_side *side = f->remote;
 	const struct te_rdev rdev = {
-		.dev_id = 5,
+		.dev_id = REMOTE_DEV,
 		.chunk_shift = side->chunk_shift,
 	};
 	u64 addr = side->addr;
 	u32 i, chunk;
 
-	KUNIT_ASSERT_EQ(test, te_seg_add_dev(f->seg, &rdev), 0);
+	KUNIT_ASSERT_EQ(test, te_seg_add_devs(f->seg, &rdev, 1), 0);
 	for (i = 0; side->lens[i]; i++) {
 		const struct te_mr_desc desc = {
 			.id = i + 1,
@@ -206,6 +209,7 @@ struct te_task *core_prepare(struct kunit *test, struct core_fixture *f, u32 n,
 	}
 	te_seg_get(f->seg);
 	task->seg = f->seg;
+	task->rdev = REMOTE_DEV;
 	return task;
 }
 

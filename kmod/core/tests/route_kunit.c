@@ -10,6 +10,8 @@
 
 #define MAX_DEVS	4
 #define NONE		-1
+/* Ids of the peer's devs. */
+#define FIRST_ID	7
 
 /* Addresses of devs as text; the segment was opened by @named. */
 static const struct route_case {
@@ -85,24 +87,32 @@ static void route_best(struct kunit *test)
 	const struct route_case *c = test->param_value;
 	u32 i, rdev = 77;
 	struct te_dev *devs, *best;
+	struct te_seg_devs *rdevs;
 	struct te_peer *peer;
 	struct te_seg *seg;
 	LIST_HEAD(list);
 
 	devs = kunit_kcalloc(test, MAX_DEVS, sizeof(*devs), GFP_KERNEL);
 	seg = kunit_kzalloc(test, sizeof(*seg), GFP_KERNEL);
+	rdevs = kunit_kzalloc(test, struct_size(rdevs, devs, MAX_DEVS),
+			      GFP_KERNEL);
 	peer = kunit_kzalloc(test, sizeof(*peer), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, devs);
 	KUNIT_ASSERT_NOT_NULL(test, seg);
+	KUNIT_ASSERT_NOT_NULL(test, rdevs);
 	KUNIT_ASSERT_NOT_NULL(test, peer);
 	seg->peer = peer;
+	RCU_INIT_POINTER(seg->devs, rdevs);
 	parse(test, c->named, &peer->addr);
 	for (i = 0; i < MAX_DEVS && c->local[i]; i++) {
 		parse(test, c->local[i], &devs[i].self.addr);
 		list_add_tail(&devs[i].link, &list);
 	}
-	for (i = 0; i < MAX_DEVS && c->remote[i]; i++)
-		parse(test, c->remote[i], &seg->devs[seg->nr_devs++].addr);
+	for (i = 0; i < MAX_DEVS && c->remote[i]; i++) {
+		parse(test, c->remote[i], &rdevs->devs[i].addr);
+		rdevs->devs[i].dev_id = FIRST_ID + i;
+		rdevs->nr++;
+	}
 
 	rcu_read_lock();
 	best = te_route_best(&list, seg, &rdev);
@@ -112,7 +122,7 @@ static void route_best(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, rdev, 77);
 	} else {
 		KUNIT_EXPECT_PTR_EQ(test, best, &devs[c->want_local]);
-		KUNIT_EXPECT_EQ(test, rdev, c->want_remote);
+		KUNIT_EXPECT_EQ(test, rdev, FIRST_ID + c->want_remote);
 	}
 }
 

@@ -18,7 +18,7 @@
 /**
  * struct seg_fixture - an empty segment
  * @peer: the test's reference
- * @seg: OPENING, with both devs
+ * @seg: OPENING, both devs described
  */
 struct seg_fixture {
 	struct te_peer *peer;
@@ -27,8 +27,10 @@ struct seg_fixture {
 
 static int seg_init(struct kunit *test)
 {
-	const struct te_rdev a = { .dev_id = 3, .chunk_shift = SHIFT_A };
-	const struct te_rdev b = { .dev_id = 9, .chunk_shift = SHIFT_B };
+	const struct te_rdev rdevs[] = {
+		{ .dev_id = 3, .chunk_shift = SHIFT_A },
+		{ .dev_id = 9, .chunk_shift = SHIFT_B },
+	};
 	struct seg_fixture *f;
 
 	f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
@@ -37,8 +39,7 @@ static int seg_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, f->peer);
 	f->seg = te_seg_create(f->peer, TE_ANY);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, f->seg);
-	KUNIT_ASSERT_EQ(test, te_seg_add_dev(f->seg, &a), 0);
-	KUNIT_ASSERT_EQ(test, te_seg_add_dev(f->seg, &b), 0);
+	KUNIT_ASSERT_EQ(test, te_seg_add_devs(f->seg, rdevs, 2), 0);
 	test->priv = f;
 	return 0;
 }
@@ -191,42 +192,6 @@ static void seg_pairs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, add_plain(f->seg, 1, 0x1000, 0x1000), 0);
 }
 
-static const struct seg_dev_case {
-	const char *desc;
-	struct te_rdev rdev; /* behind ids 3 and 9 */
-	int ret;
-} seg_dev_cases[] = {
-	{ "the next id", { .dev_id = 10, .chunk_shift = 16 }, 0 },
-	{ "the last id", { .dev_id = 31, .chunk_shift = 16 }, 0 },
-	{ "an id too high", { .dev_id = 32, .chunk_shift = 16 }, -EPROTO },
-	{ "an id far too high", { .dev_id = U32_MAX, .chunk_shift = 16 },
-	  -EPROTO },
-	{ "an id twice", { .dev_id = 9, .chunk_shift = 16 }, -EPROTO },
-	{ "ids going down", { .dev_id = 5, .chunk_shift = 16 }, -EPROTO },
-	{ "the smallest chunk", { .dev_id = 10, .chunk_shift = 12 }, 0 },
-	{ "too small a chunk", { .dev_id = 10, .chunk_shift = 11 }, -EPROTO },
-	{ "the largest chunk", { .dev_id = 10, .chunk_shift = 40 }, 0 },
-	{ "too large a chunk", { .dev_id = 10, .chunk_shift = 41 }, -EPROTO },
-};
-
-KUNIT_ARRAY_PARAM_DESC(seg_dev, seg_dev_cases, desc);
-
-static void seg_add_dev(struct kunit *test)
-{
-	const struct seg_dev_case *c = test->param_value;
-	const struct te_rdev later = { .dev_id = 31, .chunk_shift = 16 };
-	struct seg_fixture *f = test->priv;
-
-	KUNIT_EXPECT_EQ(test, te_seg_add_dev(f->seg, &c->rdev), c->ret);
-	KUNIT_EXPECT_EQ(test, f->seg->nr_devs, c->ret ? 2 : 3);
-	/* Not behind the first region, whose keys were counted by devs. */
-	KUNIT_ASSERT_EQ(test, add_plain(f->seg, 1, 0x1000, 1), 0);
-	KUNIT_EXPECT_EQ(test, te_seg_add_dev(f->seg, &later), -EPROTO);
-	KUNIT_EXPECT_EQ(test, te_seg_del_mr(f->seg, 1), 0);
-	te_seg_ready(f->seg);
-	KUNIT_EXPECT_EQ(test, te_seg_add_dev(f->seg, &later), -EPROTO);
-}
-
 /* 160 KiB less 0x123 bytes: 3 chunks on dev A, 40 on dev B. */
 #define KEYED_BASE	0x10000123ULL
 #define KEYED_LEN	(160 * 1024 - 0x123ULL)
@@ -253,6 +218,113 @@ static int add_keys(struct te_seg *seg, u32 id, u32 first, u32 nr)
 	for (i = 0; i < nr; i++)
 		keys[i] = cpu_to_le32(100 + first + i);
 	return te_seg_add_keys(seg, id, keys, nr);
+}
+
+static const struct seg_dev_case {
+	const char *desc;
+	struct te_rdev rdevs[2]; /* beside ids 3 and 9 */
+	u32 nr;
+	int ret;
+	u32 ids; /* afterwards */
+} seg_dev_cases[] = {
+	{ "none", { }, 0, 0, DEV_A | DEV_B },
+	{ "the next id", { { .dev_id = 10, .chunk_shift = 16 } }, 1, 0,
+	  DEV_A | DEV_B | BIT(10) },
+	{ "the last id", { { .dev_id = 31, .chunk_shift = 16 } }, 1, 0,
+	  DEV_A | DEV_B | BIT(31) },
+	{ "the first id, and one between",
+	  { { .dev_id = 0, .chunk_shift = 16 },
+	    { .dev_id = 5, .chunk_shift = 16 } }, 2, 0,
+	  BIT(0) | DEV_A | BIT(5) | DEV_B },
+	{ "an id too high", { { .dev_id = 32, .chunk_shift = 16 } }, 1,
+	  -EPROTO },
+	{ "an id far too high", { { .dev_id = U32_MAX, .chunk_shift = 16 } }, 1,
+	  -EPROTO },
+	{ "an id twice at once", { { .dev_id = 10, .chunk_shift = 16 },
+	    { .dev_id = 10, .chunk_shift = 16 } }, 2, -EPROTO },
+	{ "ids going down", { { .dev_id = 10, .chunk_shift = 16 },
+	    { .dev_id = 5, .chunk_shift = 16 } }, 2, -EPROTO },
+	{ "a known one", { { .dev_id = 9, .chunk_shift = SHIFT_B } }, 1, 0,
+	  DEV_A | DEV_B },
+	{ "a known one with another chunk",
+	  { { .dev_id = 9, .chunk_shift = SHIFT_A } }, 1, -EPROTO },
+	{ "the smallest chunk", { { .dev_id = 10, .chunk_shift = 12 } }, 1, 0,
+	  DEV_A | DEV_B | BIT(10) },
+	{ "too small a chunk", { { .dev_id = 10, .chunk_shift = 11 } }, 1,
+	  -EPROTO },
+	{ "the largest chunk", { { .dev_id = 10, .chunk_shift = 40 } }, 1, 0,
+	  DEV_A | DEV_B | BIT(10) },
+	{ "too large a chunk", { { .dev_id = 10, .chunk_shift = 41 } }, 1,
+	  -EPROTO },
+	{ "more than there are ids", { }, 33, -EPROTO },
+};
+
+KUNIT_ARRAY_PARAM_DESC(seg_dev, seg_dev_cases, desc);
+
+/* Ids of the devs that are in use: each can be found, and nothing else. */
+static u32 ids_in_use(struct kunit *test, const struct te_seg *seg)
+{
+	const struct te_seg_devs *devs;
+	struct te_rdev rdev;
+	u32 i, ids = 0;
+
+	rcu_read_lock();
+	devs = te_seg_devs(seg);
+	for (i = 0; i < devs->nr; i++) {
+		if (i)
+			KUNIT_EXPECT_GT(test, devs->devs[i].dev_id,
+					devs->devs[i - 1].dev_id);
+		ids |= BIT(devs->devs[i].dev_id);
+	}
+	rcu_read_unlock();
+	for (i = 0; i <= TE_MAX_DEVS; i++) {
+		bool found = te_seg_find_dev(seg, i, &rdev);
+
+		KUNIT_EXPECT_EQ(test, found, i < TE_MAX_DEVS && ids & BIT(i));
+		if (found)
+			KUNIT_EXPECT_EQ(test, rdev.dev_id, i);
+	}
+	return ids;
+}
+
+/* Described devs are in use when the description is complete, and together. */
+static void seg_add_devs(struct kunit *test)
+{
+	const struct seg_dev_case *c = test->param_value;
+	const u32 before = DEV_A | DEV_B;
+	struct seg_fixture *f = test->priv;
+
+	KUNIT_EXPECT_EQ(test, ids_in_use(test, f->seg), 0);
+	te_seg_ready(f->seg);
+	KUNIT_EXPECT_EQ(test, ids_in_use(test, f->seg), before);
+	KUNIT_EXPECT_EQ(test, te_seg_add_devs(f->seg, c->rdevs, c->nr), c->ret);
+	KUNIT_EXPECT_EQ(test, ids_in_use(test, f->seg), before);
+	te_seg_ready(f->seg);
+	KUNIT_EXPECT_EQ(test, ids_in_use(test, f->seg),
+			c->ret ? before : c->ids);
+}
+
+/* Another address of a known dev; and nothing while keys are missing. */
+static void seg_dev_changes(struct kunit *test)
+{
+	struct te_rdev rdev = { .dev_id = 3, .chunk_shift = SHIFT_A };
+	struct seg_fixture *f = test->priv;
+	u16 port;
+
+	for (port = 1; port < 4; port++) {
+		rdev.port = port;
+		KUNIT_EXPECT_EQ(test, te_seg_add_devs(f->seg, &rdev, 1), 0);
+	}
+	te_seg_ready(f->seg);
+	KUNIT_ASSERT_TRUE(test, te_seg_find_dev(f->seg, 3, &rdev));
+	KUNIT_EXPECT_EQ(test, rdev.port, 3);
+	KUNIT_ASSERT_TRUE(test, te_seg_find_dev(f->seg, 9, &rdev));
+	KUNIT_EXPECT_EQ(test, rdev.port, 0);
+
+	KUNIT_ASSERT_EQ(test, add_keyed(f->seg, 1), 0);
+	KUNIT_EXPECT_EQ(test, te_seg_add_devs(f->seg, &rdev, 1), -EPROTO);
+	KUNIT_ASSERT_EQ(test, add_keys(f->seg, 1, 0, KEYED_KEYS), 0);
+	KUNIT_EXPECT_EQ(test, te_seg_add_devs(f->seg, &rdev, 1), 0);
 }
 
 static const struct seg_keys_case {
@@ -314,20 +386,20 @@ static void seg_keys_for_taken_place(struct kunit *test)
 
 static const struct rmr_key_case {
 	const char *desc;
-	u32 rdev;
+	u32 dev_id;
 	u64 at; /* from KEYED_BASE on */
 	u32 key;
 	u64 room;
 } rmr_key_cases[] = {
-	{ "first byte", 0, 0, 100, SZ_64K - 0x123 },
-	{ "last byte of the first chunk", 0, SZ_64K - 0x124, 100, 1 },
-	{ "first byte of the second chunk", 0, SZ_64K - 0x123, 101, SZ_64K },
-	{ "last byte of the second chunk", 0, SZ_128K - 0x124, 101, 1 },
-	{ "the last chunk is short", 0, SZ_128K - 0x123, 102, SZ_32K },
-	{ "last byte", 0, KEYED_LEN - 1, 102, 1 },
-	{ "first byte, second dev", 1, 0, 103, SZ_4K - 0x123 },
-	{ "second chunk, second dev", 1, SZ_4K - 0x123, 104, SZ_4K },
-	{ "last byte, second dev", 1, KEYED_LEN - 1, 142, 1 },
+	{ "first byte", 3, 0, 100, SZ_64K - 0x123 },
+	{ "last byte of the first chunk", 3, SZ_64K - 0x124, 100, 1 },
+	{ "first byte of the second chunk", 3, SZ_64K - 0x123, 101, SZ_64K },
+	{ "last byte of the second chunk", 3, SZ_128K - 0x124, 101, 1 },
+	{ "the last chunk is short", 3, SZ_128K - 0x123, 102, SZ_32K },
+	{ "last byte", 3, KEYED_LEN - 1, 102, 1 },
+	{ "first byte, second dev", 9, 0, 103, SZ_4K - 0x123 },
+	{ "second chunk, second dev", 9, SZ_4K - 0x123, 104, SZ_4K },
+	{ "last byte, second dev", 9, KEYED_LEN - 1, 142, 1 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(rmr_key, rmr_key_cases, desc);
@@ -344,8 +416,8 @@ static void rmr_keys(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, add_keys(f->seg, 1, 0, KEYED_KEYS), 0);
 	rmr = lookup(f->seg, KEYED_BASE + c->at);
 	KUNIT_ASSERT_NOT_NULL(test, rmr);
-	KUNIT_EXPECT_TRUE(test, te_rmr_key(f->seg, rmr, c->rdev,
-					   KEYED_BASE + c->at, &key, &room));
+	KUNIT_EXPECT_TRUE(test, te_rmr_key(rmr, c->dev_id, KEYED_BASE + c->at,
+					   &key, &room));
 	KUNIT_EXPECT_EQ(test, key, c->key);
 	KUNIT_EXPECT_EQ(test, room, c->room);
 }
@@ -366,10 +438,8 @@ static void rmr_key_of_one_dev(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, add_keys(f->seg, 1, 0, 2), 0);
 	rmr = lookup(f->seg, 0x1000);
 	KUNIT_ASSERT_NOT_NULL(test, rmr);
-	KUNIT_EXPECT_FALSE(test, te_rmr_key(f->seg, rmr, 0, 0x1000, &key,
-					    &room));
-	KUNIT_EXPECT_TRUE(test, te_rmr_key(f->seg, rmr, 1, 0x2fff, &key,
-					   &room));
+	KUNIT_EXPECT_FALSE(test, te_rmr_key(rmr, 3, 0x1000, &key, &room));
+	KUNIT_EXPECT_TRUE(test, te_rmr_key(rmr, 9, 0x2fff, &key, &room));
 	KUNIT_EXPECT_EQ(test, key, 101);
 	KUNIT_EXPECT_EQ(test, room, 1);
 }
@@ -456,7 +526,8 @@ static void seg_states(struct kunit *test)
 static struct kunit_case seg_cases[] = {
 	KUNIT_CASE_PARAM(seg_add_mr, seg_mr_gen_params),
 	KUNIT_CASE_PARAM(seg_pairs, seg_pair_gen_params),
-	KUNIT_CASE_PARAM(seg_add_dev, seg_dev_gen_params),
+	KUNIT_CASE_PARAM(seg_add_devs, seg_dev_gen_params),
+	KUNIT_CASE(seg_dev_changes),
 	KUNIT_CASE_PARAM(seg_add_keys, seg_keys_gen_params),
 	KUNIT_CASE(seg_keys_for_taken_place),
 	KUNIT_CASE_PARAM(rmr_keys, rmr_key_gen_params),

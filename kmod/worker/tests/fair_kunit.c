@@ -201,7 +201,7 @@ static void make_segment(struct kunit *test, struct fair_fixture *f)
 	KUNIT_ASSERT_NOT_NULL(test, f->peer);
 	f->seg = te_seg_create(f->peer, TE_ANY);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(f->seg));
-	KUNIT_ASSERT_EQ(test, te_seg_add_dev(f->seg, &rdev), 0);
+	KUNIT_ASSERT_EQ(test, te_seg_add_devs(f->seg, &rdev, 1), 0);
 	KUNIT_ASSERT_EQ(test, te_seg_add_mr(f->seg, &desc), 0);
 	KUNIT_ASSERT_EQ(test, te_seg_add_keys(f->seg, 1, &key, 1), 0);
 	te_seg_ready(f->seg);
