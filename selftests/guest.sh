@@ -28,12 +28,12 @@ export TE_MODULE=${TE_MODULE-build/${TE_KERNEL-host}/te.ko}
 
 # What a kernel cannot have is not run there, so that a skip is never normal.
 # UML has no huge pages, no [vvar] and no 32-bit programs. Our own kernels have
-# no core dumps, userfaultfd, hugetlbfs or same page merging.
+# no hugetlbfs or same page merging.
 lacks()
 {
 	case $1:${TE_KERNEL-host} in
 	uapi32/*:um*) return 0 ;;
-	mem/special:* | mem/move:* | mem/stuck:* | life/dump:*)
+	mem/special:* | mem/move:*)
 		case ${TE_KERNEL-host} in
 		um* | kasan | kcsan) return 0 ;;
 		esac ;;

@@ -176,9 +176,7 @@ full()
 
 # watched KERNEL NET SECONDS SUITE...: shadow memory and slow frees need room. A
 # kernel so slow may leave a packet without an answer for longer than 67 ms, and
-# rxe cannot be trusted with a READ that is sent again: twice, and it reads from
-# too far on (req_retry() adds to the address each time what has come in all); and
-# the old answers that still come may end it with success and a WARN.
+# what rxe then sends again only makes it slower: it waits for longer.
 watched()
 {
 	local kernel=$1 net=$2 limit=$3 checks=address-undefined

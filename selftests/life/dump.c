@@ -2,7 +2,6 @@
 /*
  * Core dump of a process with mapped areas, registered memory and work in
  * flight: the dump is written, holds the memory, and te is rid of the process.
- * Not on kernels without core dumps, see guest.sh.
  */
 #include <fcntl.h>
 #include <stdlib.h>
