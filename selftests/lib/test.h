@@ -12,6 +12,8 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "kselftest_harness.h"
 
@@ -23,6 +25,14 @@
 
 /* Seconds; hung tests must end, slow ones must not. */
 #define SLOW 300
+
+/* On a kernel that watches and is slow: repeat less often. */
+static inline bool watched(void)
+{
+	const char *kernel = getenv("TE_KERNEL");
+
+	return kernel && (strstr(kernel, "kasan") || strstr(kernel, "kcsan"));
+}
 
 #define EXPECT_ROW(want, seen, ...) do { \
 	EXPECT_EQ(want, seen) { TH_LOG("case: " __VA_ARGS__); } \
