@@ -23,14 +23,13 @@ static int check_register(const struct te_ioc_mr_register *reg,
 	if (reg->location_len > TE_MAX_LOCATION ||
 	    !reg->location != !reg->location_len)
 		return -EINVAL;
-	if ((reg->flags & TE_MR_DMABUF) || reg->location)
+	if (reg->flags & TE_MR_DMABUF)
 		return -EOPNOTSUPP;
 
 	ask->addr = reg->addr;
 	ask->len = reg->length;
 	ask->base = reg->flags & TE_MR_BASE ? reg->base : reg->addr;
 	ask->access = reg->access;
-	ask->location = TE_LOCATION_PAGES;
 	if (check_add_overflow(ask->addr, ask->len - 1, &end) ||
 	    check_add_overflow(ask->base, ask->len - 1, &end))
 		return -EOVERFLOW;
@@ -39,6 +38,20 @@ static int check_register(const struct te_ioc_mr_register *reg,
 	if (!access_ok((void __user *)(uintptr_t)reg->addr, reg->length))
 		return -EFAULT;
 	return 0;
+}
+
+static int get_location(const struct te_ioc_mr_register *reg, u32 *location)
+{
+	char name[TE_MAX_LOCATION];
+
+	if (!reg->location) {
+		*location = TE_LOCATION_PAGES;
+		return 0;
+	}
+	if (copy_from_user(name, u64_to_user_ptr(reg->location),
+			   reg->location_len))
+		return -EFAULT;
+	return te_location_get(name, reg->location_len, location);
 }
 
 int te_ioctl_mr_register(struct te_cmd *cmd)
@@ -50,7 +63,12 @@ int te_ioctl_mr_register(struct te_cmd *cmd)
 	ret = check_register(reg, &ask);
 	if (ret)
 		return ret;
+	ret = get_location(reg, &ask.location);
+	if (ret)
+		return ret;
 	ret = te_mr_register(cmd->ctx->space, &ask, te_xport_map_mr, &reg->mr);
+	if (reg->location)
+		te_location_put(ask.location);
 	if (ret)
 		return ret;
 	ret = te_cmd_respond(cmd);

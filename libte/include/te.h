@@ -53,7 +53,7 @@ struct te_open_opts {
  * @sz: sizeof(struct te_mr_opts)
  * @flags: TE_MR_BASE, TE_MR_DMABUF
  * @base: with TE_MR_BASE: address that peers use for the region's first byte
- * @location: such as "cpu:0", or NULL
+ * @location: "cpu:0", "cuda:1", "*" ..., or NULL: where the pages are
  * @dmabuf_fd: with TE_MR_DMABUF
  * @dmabuf_offset: with TE_MR_DMABUF, bytes
  */

@@ -38,6 +38,7 @@
  *   EACCES        descriptor not open for both reading and writing; request
  *                 not allowed by the access of a memory region on either side;
  *                 refused by the peer
+ *   ENOSPC        too many names of locations in use
  *   ERANGE        range not inside registered memory, local or remote
  *   EOVERFLOW     address plus length wraps
  *   ENOMEM        out of memory, or over RLIMIT_MEMLOCK
@@ -342,17 +343,21 @@ struct te_ioc_eventfd {
  * @base: in, with TE_MR_BASE: the address peers use for @addr; must be equal to
  *	it modulo the page size. Else 0: peers use @addr
  * @dmabuf_offset: in, with TE_MR_DMABUF, else 0
- * @location: in, pointer to a string such as "cpu:0", or 0
+ * @location: in, pointer to the name of where the memory is, or 0: the NUMA
+ *	node that most of its pages are on now. "cpu:N" is NUMA node N, 0 to 1023;
+ *	"*" is anywhere; any other name of A-Z a-z 0-9 . _ : - means what a
+ *	priority matrix says of it
  * @location_len: in, bytes at @location without a final NUL, 0 to TE_MAX_LOCATION
  * @mr: out, id
  *
  * The same range with the same access and base again gives the same id and one
- * more reference. The pinned pages stay the ones transfers use until the region
+ * more reference; with another @location than it has, given or found: EEXIST. The pinned pages stay the ones transfers use until the region
  * is unregistered, also after munmap(). Of a private mapping of a file they are
  * copies that only this process has.
  *
- * Errors: EINVAL, EOVERFLOW, EFAULT (device memory too), EEXIST, ENOMEM,
- * EOPNOTSUPP (dma-buf, location, memory that cannot be pinned for long: fsdax,
+ * Errors: EINVAL, EOVERFLOW, EFAULT (device memory too), EEXIST, ENOMEM, ENOSPC
+ * (regions of this node have 64 other names, "*" and "cpu:N" not counted),
+ * EOPNOTSUPP (dma-buf, memory that cannot be pinned for long: fsdax,
  * and from Linux 6.5 on, with a WRITE bit, a shared mapping of a file that is
  * written back; memfd, tmpfs and hugetlbfs are none), EIO (a NIC that is up cannot
  * register it), EINTR.
