@@ -56,6 +56,8 @@ static const struct te_ioctl_op te_ioctl_ops[] = {
 	TE_OP(BATCH_WAIT, batch_wait, reserved, 0),
 	TE_OP(BATCH_CANCEL, batch_cancel, reserved, 0),
 	TE_OP(BATCH_FREE, batch_free, reserved, 0),
+	TE_OP(TOPOLOGY_SET, topology_set, entries, 0),
+	TE_OP(TOPOLOGY_GET, topology_get, entries, 0),
 };
 
 static bool op_for_anyone(const struct te_ioctl_op *op)

@@ -79,6 +79,8 @@ struct te_cmd {
 		struct te_ioc_batch_wait batch_wait;
 		struct te_ioc_batch_cancel batch_cancel;
 		struct te_ioc_batch_free batch_free;
+		struct te_ioc_topology_set topology_set;
+		struct te_ioc_topology_get topology_get;
 	} arg;
 };
 
@@ -121,5 +123,9 @@ int te_ioctl_batch_free(struct te_cmd *cmd);
 
 /* ioctl_submit.c */
 int te_ioctl_batch_submit(struct te_cmd *cmd);
+
+/* ioctl_topo.c */
+int te_ioctl_topology_set(struct te_cmd *cmd);
+int te_ioctl_topology_get(struct te_cmd *cmd);
 
 #endif /* TE_CHARDEV_H */

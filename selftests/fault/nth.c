@@ -159,7 +159,7 @@ static void call_nth(struct __test_metadata *_metadata,
  */
 static const unsigned long need_memory[] = {
 	TE_IOC_SETUP, TE_IOC_MR_REGISTER, TE_IOC_SEGMENT_OPEN,
-	TE_IOC_BATCH_ALLOC,
+	TE_IOC_BATCH_ALLOC, TE_IOC_TOPOLOGY_SET, TE_IOC_TOPOLOGY_GET,
 };
 
 TEST_F_TIMEOUT(nth, ioctls, SLOW)

@@ -246,6 +246,42 @@ static int make_free(struct world *w, void *arg)
 	return ret;
 }
 
+/* It is the node's: gone again behind the call. */
+static int make_topology_set(struct world *w, void *arg)
+{
+	struct te_ioc_topology_set *a = arg;
+
+	memset(&w->entry, 0, sizeof(w->entry));
+	strcpy((char *)w->entry.location, "cuda:0");
+	strcpy((char *)w->entry.device, "none");
+	a->size = sizeof(*a);
+	a->nr = 1;
+	a->entries = (uintptr_t)&w->entry;
+	w->fd = w->ctx.fd;
+	return 0;
+}
+
+static void undo_topology(struct world *w, void *arg, int ret)
+{
+	struct te_ioc_topology_set a = { .size = sizeof(a) };
+
+	(void)arg;
+	(void)ret;
+	raw_ioctl(w->fd, TE_IOC_TOPOLOGY_SET, &a);
+}
+
+static int make_topology_get(struct world *w, void *arg)
+{
+	struct te_ioc_topology_get *a = arg;
+	struct te_ioc_topology_set set = { 0 };
+
+	make_topology_set(w, &set);
+	a->size = sizeof(*a);
+	a->max = 1;
+	a->entries = (uintptr_t)&w->entry;
+	return raw_ioctl(w->fd, TE_IOC_TOPOLOGY_SET, &set);
+}
+
 static void undo_nothing(struct world *w, void *arg, int ret)
 {
 	(void)w;
@@ -312,6 +348,11 @@ const struct call calls[] = {
 	  .id = OFF(te_ioc_batch_free, batch),
 	  .unset = -ENXIO, .unset2 = -ENOENT,
 	  .make = make_free, .undo = undo_batch },
+	{ CALL(TOPOLOGY_SET, te_ioc_topology_set),
+	  .reserved = OFF(te_ioc_topology_set, reserved),
+	  .make = make_topology_set, .undo = undo_topology },
+	{ CALL(TOPOLOGY_GET, te_ioc_topology_get), .answers = true,
+	  .make = make_topology_get, .undo = undo_topology },
 };
 
 const size_t nr_calls = sizeof(calls) / sizeof(calls[0]);

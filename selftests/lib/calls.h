@@ -30,6 +30,7 @@ struct world {
 	char name[48], new_name[48];
 	uint32_t segment;
 	struct te_request request;
+	struct te_topology_entry entry;
 };
 
 /**

@@ -171,6 +171,21 @@ static const struct row rows[] = {
 	  1U << 31, -EINVAL, -EINVAL },
 	{ "timeout 2^31 - 1", TE_IOC_BATCH_WAIT, F(batch_wait, timeout_ms),
 	  0x7fffffff, 0, 0 },
+
+	{ "no entries, but where", TE_IOC_TOPOLOGY_SET,
+	  F(topology_set, nr), 0, -EINVAL, -EINVAL },
+	{ "an entry too many", TE_IOC_TOPOLOGY_SET, F(topology_set, nr),
+	  TE_TOPOLOGY_LOCATIONS * TE_TOPOLOGY_DEVICES + 1, -E2BIG, -E2BIG },
+	{ "2^32 - 1 entries", TE_IOC_TOPOLOGY_SET, F(topology_set, nr), ~0U,
+	  -E2BIG, -E2BIG },
+	{ "entries at 0", TE_IOC_TOPOLOGY_SET, F(topology_set, entries), 0,
+	  -EINVAL, -EINVAL },
+	{ "entries at 1", TE_IOC_TOPOLOGY_SET, F(topology_set, entries), 1,
+	  -EFAULT, -EFAULT },
+	{ "entries in the kernel", TE_IOC_TOPOLOGY_SET,
+	  F(topology_set, entries), ~0ULL - 4095, -EFAULT, -EFAULT },
+	{ "entries beyond 2^63", TE_IOC_TOPOLOGY_SET,
+	  F(topology_set, entries), 1ULL << 63, -EFAULT, -EFAULT },
 };
 
 static int try(struct world *w, const struct row *row)
@@ -275,10 +290,11 @@ TEST_F(fields, info)
 	EXPECT_EQ(TE_MAX_TASK_SLOTS, a.max_task_slots);
 	EXPECT_EQ(0, a.slice_bytes % 4096);
 	EXPECT_NE(0, a.slice_bytes);
-	EXPECT_EQ(0, a.features >> 10);
-	EXPECT_EQ(TE_FEAT_RDMA | TE_FEAT_CANCEL | TE_FEAT_LOCATION,
+	EXPECT_EQ(0, a.features >> 11);
+	EXPECT_EQ(TE_FEAT_RDMA | TE_FEAT_CANCEL | TE_FEAT_LOCATION |
+		  TE_FEAT_TOPOLOGY,
 		  a.features & (TE_FEAT_RDMA | TE_FEAT_CANCEL |
-				TE_FEAT_LOCATION));
+				TE_FEAT_LOCATION | TE_FEAT_TOPOLOGY));
 	EXPECT_NE(0, memcmp(a.node_id, none, sizeof(none)));
 	ASSERT_EQ(0, raw_info(&b));
 	EXPECT_EQ(0, memcmp(&a, &b, sizeof(a)));

@@ -34,7 +34,7 @@
  *   ENOENT        no such id in this context; no such segment at the peer
  *   EEXIST        range overlaps another registration without being equal to
  *                 it; segment name taken; already set up
- *   EPERM         not the process that opened the file
+ *   EPERM         not the process that opened the file; not an administrator
  *   EACCES        descriptor not open for both reading and writing; request
  *                 not allowed by the access of a memory region on either side;
  *                 refused by the peer
@@ -83,6 +83,8 @@
 #define TE_IOC_BATCH_WAIT	_IO(TE_IOC_TYPE, 0x32)
 #define TE_IOC_BATCH_CANCEL	_IO(TE_IOC_TYPE, 0x33)
 #define TE_IOC_BATCH_FREE	_IO(TE_IOC_TYPE, 0x34)
+#define TE_IOC_TOPOLOGY_SET	_IO(TE_IOC_TYPE, 0x40)
+#define TE_IOC_TOPOLOGY_GET	_IO(TE_IOC_TYPE, 0x41)
 
 /* Limits: all counts are inclusive. */
 #define TE_MAX_CQ_ENTRIES	(1U << 16)	/* completion ring entries */
@@ -108,6 +110,7 @@
 #define TE_FEAT_SUBMIT_RING	(1ULL << 7)
 #define TE_FEAT_EVENTFD		(1ULL << 8)
 #define TE_FEAT_LOCATION	(1ULL << 9)
+#define TE_FEAT_TOPOLOGY	(1ULL << 10)	/* priority matrix */
 
 /* Operations (te_request.opcode). */
 #define TE_READ			0	/* remote to local */
@@ -351,9 +354,10 @@ struct te_ioc_eventfd {
  * @mr: out, id
  *
  * The same range with the same access and base again gives the same id and one
- * more reference; with another @location than it has, given or found: EEXIST. The pinned pages stay the ones transfers use until the region
- * is unregistered, also after munmap(). Of a private mapping of a file they are
- * copies that only this process has.
+ * more reference; with another @location than it has, given or found: EEXIST. The
+ * pinned pages stay the ones transfers use until the region is unregistered, also
+ * after munmap(). Of a private mapping of a file they are copies that only this
+ * process has.
  *
  * Errors: EINVAL, EOVERFLOW, EFAULT (device memory too), EEXIST, ENOMEM, ENOSPC
  * (regions of this node have 64 other names, "*" and "cpu:N" not counted),
@@ -631,6 +635,58 @@ struct te_topology_entry {
 	__u32 reserved;
 };
 
+/**
+ * struct te_ioc_topology_set - load the node's priority matrix
+ *	(TE_IOC_TOPOLOGY_SET)
+ * @size: in, sizeof(struct)
+ * @flags: in, must be zero
+ * @nr: in, entries, at most TE_TOPOLOGY_LOCATIONS * TE_TOPOLOGY_DEVICES; 0: none
+ *	from now on
+ * @reserved: must be zero
+ * @entries: in, pointer to struct te_topology_entry[@nr] in any order, each pair
+ *	of location and device once; 0 with @nr 0
+ *
+ * It takes the place of what was loaded before, all or nothing, for requests
+ * submitted from now on. Devices need not be there. For memory of a location that
+ * it names, devices that it does not list there are not used. A location that it
+ * does not name is as "*"; if it does not name that, all devices in it are
+ * preferred for it. Without a matrix, devices of the memory's own NUMA node are
+ * preferred, and those whose node is not known.
+ *
+ * Needs CAP_SYS_ADMIN in the initial user namespace, no TE_IOC_SETUP.
+ *
+ * Errors: EPERM, EINVAL (a bad entry too), E2BIG too many entries, locations or
+ * devices, EFAULT, ENOMEM.
+ */
+struct te_ioc_topology_set {
+	__u32 size;
+	__u32 flags;
+	__u32 nr;
+	__u32 reserved;
+	__aligned_u64 entries;
+};
+
+/**
+ * struct te_ioc_topology_get - see the priority matrix (TE_IOC_TOPOLOGY_GET)
+ * @size: in, sizeof(struct)
+ * @flags: in, must be zero
+ * @max: in, room at @entries, in entries; out: entries written
+ * @nr: out, how many entries there are, 0: no matrix is loaded
+ * @entries: in, pointer to struct te_topology_entry[@max], filled location by
+ *	location
+ *
+ * Needs no TE_IOC_SETUP.
+ *
+ * Errors: EFAULT, ENOMEM.
+ */
+struct te_ioc_topology_get {
+	__u32 size;
+	__u32 flags;
+	__u32 max;
+	__u32 nr;
+	__aligned_u64 entries;
+};
+
 #ifndef __cplusplus
 #define TE_ASSERT(type, member, offset) \
 	_Static_assert(__builtin_offsetof(struct type, member) == (offset), \
@@ -695,6 +751,10 @@ TE_ASSERT_SIZE(te_ioc_batch_free, 16);
 TE_ASSERT(te_topology_entry, device, 32);
 TE_ASSERT(te_topology_entry, tier, 96);
 TE_ASSERT_SIZE(te_topology_entry, 104);
+TE_ASSERT(te_ioc_topology_set, entries, 16);
+TE_ASSERT_SIZE(te_ioc_topology_set, 24);
+TE_ASSERT(te_ioc_topology_get, entries, 16);
+TE_ASSERT_SIZE(te_ioc_topology_get, 24);
 #undef TE_ASSERT
 #undef TE_ASSERT_SIZE
 #endif
