@@ -26,7 +26,8 @@ moddir	?= /lib/modules
 
 .PHONY: help all module libte tools te-demo demo check check-quick check-debug \
 	check-mutants bench vm lint install clean build-packages \
-	$(GUEST_KERNELS:%=modules-%) modules-um-test
+	$(GUEST_KERNELS:%=modules-%) modules-um-test \
+	$(GUEST_KERNELS:%=floor-%)
 
 help:
 	@echo 'make all          te.ko for KDIR ($(or $(KDIR),Debian 6.12)), libte, tools'
@@ -58,25 +59,31 @@ te-demo: tools
 # Kbuild writes beside the sources, so each kernel gets a farm of links to them;
 # links whose source is gone go first.
 # $(1): name under build/, $(2): shell words that set $kdir and $arch; $(3): more
-# for make. Warnings are errors only with the kernels we know.
+# for make; $(4): sources. Warnings are errors only with the kernels we know.
 define build_module
 	@mkdir -p $(BUILD)/$(1)
 	@find $(BUILD)/$(1) -xtype l -delete
-	@cp -rsf $(CURDIR)/Kbuild $(CURDIR)/kmod $(CURDIR)/uapi $(BUILD)/$(1)/
+	@cp -rsf $(4:%=$(CURDIR)/%) $(BUILD)/$(1)/
 	@$(2) && $(MAKE) --no-print-directory -C "$$kdir" M=$(BUILD)/$(1) \
 		$${arch:+ARCH=$$arch} $(3) W=1 modules
 endef
 
+TE_SOURCES := Kbuild kmod uapi
+
 $(GUEST_KERNELS:%=modules-%): modules-%: build-packages
-	$(call build_module,$*,kdir=`$(VM)/kernel.sh kdir $*` && arch=`$(VM)/kernel.sh arch $*`,KCFLAGS=-Werror `$(VM)/kernel.sh flags $*`)
+	$(call build_module,$*,kdir=`$(VM)/kernel.sh kdir $*` && arch=`$(VM)/kernel.sh arch $*`,KCFLAGS=-Werror `$(VM)/kernel.sh flags $*`,$(TE_SOURCES))
+
+# What make bench compares te with: te_floor.ko, for the same kernels
+$(GUEST_KERNELS:%=floor-%): floor-%: build-packages
+	$(call build_module,floor/$*,kdir=`$(VM)/kernel.sh kdir $*` && arch=`$(VM)/kernel.sh arch $*`,KCFLAGS=-Werror,$(wildcard selftests/perf/floor/*))
 
 # For the plain kernel, with what the debug kernels' builds have: KUnit, faults
 modules-um-test: build-packages
-	$(call build_module,um-test,kdir=`$(VM)/kernel.sh kdir um` && arch=um,KCFLAGS=-Werror CONFIG_TE_TEST=y)
+	$(call build_module,um-test,kdir=`$(VM)/kernel.sh kdir um` && arch=um,KCFLAGS=-Werror CONFIG_TE_TEST=y,$(TE_SOURCES))
 
 ifeq ($(NAME),host)
 module: build-packages
-	$(call build_module,host,kdir=$(KDIR) && arch=$(ARCH))
+	$(call build_module,host,kdir=$(KDIR) && arch=$(ARCH),,$(TE_SOURCES))
 else
 module: modules-$(NAME)
 endif

@@ -74,7 +74,7 @@ check_style()
 	local user=BIT_MACRO,CAMELCASE,ARRAY_SIZE,PREFER_KERNEL_TYPES
 	user+=,PREFER_DEFINED_ATTRIBUTE_MACRO
 
-	files 'kmod/*.[ch]' |
+	files 'kmod/*.[ch]' 'selftests/perf/floor/*.[ch]' |
 	checkpatch LINUX_VERSION_CODE,CONSTANT_COMPARISON
 	files 'uapi/*.h' 'libte/*.[ch]' 'tools/*.[ch]' | checkpatch "$user"
 }
@@ -93,14 +93,15 @@ checkpatch()
 
 check_sparse()
 {
-	make -s modules-6.12 C=2 CF=-D__CHECK_ENDIAN__ 2>&1 |
+	make -s modules-6.12 floor-6.12 C=2 CF=-D__CHECK_ENDIAN__ 2>&1 |
 	grep -E ': (warning|error|fatal error):|^(WARNING|ERROR)|\*\*\*'
 	return $((PIPESTATUS[0]))
 }
 
 check_kernel_doc()
 {
-	files 'kmod/*.h' 'uapi/*.h' 'libte/*.h' 'tools/*.h' |
+	files 'kmod/*.h' 'uapi/*.h' 'libte/*.h' 'tools/*.h' \
+		'selftests/perf/floor/*.h' |
 	xargs -r perl "$KSRC/scripts/kernel-doc" -none -Wall
 }
 
@@ -180,7 +181,8 @@ check_scripts()
 # functions all the same, in a hundredth of the time.
 check_cppcheck()
 {
-	files 'libte/*.c' 'tools/*.c' 'selftests/*.c' |
+	files 'libte/*.c' 'tools/*.c' 'selftests/*.c' \
+		':!selftests/perf/floor' |
 	xargs -r cppcheck -q --enable=warning,performance,portability \
 		--suppress=selfAssignment -Iuapi -Ilibte/include \
 		-Itools/common -Iselftests
