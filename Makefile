@@ -36,7 +36,7 @@ help:
 	@echo 'make check-quick  the tests on User Mode Linux only'
 	@echo 'make check-debug  the tests on kernels that watch: KASAN, lockdep, KCSAN ...'
 	@echo 'make check-mutants  te broken on purpose, a dozen ways: each must be caught'
-	@echo 'make bench        te against perftest'
+	@echo 'make bench        te against perftest, and a bare loop'
 	@echo 'make vm           a shell in a guest with te loaded and the network up'
 	@echo 'make lint         style, headers, who includes whom, scripts'
 	@echo 'make install      module, udev rule, headers, library, tools; DESTDIR= prefix= KDIR='

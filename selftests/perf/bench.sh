@@ -1,29 +1,48 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# bench.sh: te against perftest over the same two soft-RoCE devices, on User Mode
-# Linux (native speed, one CPU) and on 6.12 (emulated unless KVM works, two
-# CPUs). Prints, per kernel, operation and block size,
+# bench.sh: te against perftest, and against a bare loop of work requests in the
+# kernel (floor/), over the same two soft-RoCE devices: on User Mode Linux (native
+# speed, one CPU) and on 6.12 (emulated unless KVM works, two CPUs). The rival
+# has to cross into the kernel for what te does there, which is dear on User Mode
+# Linux, dearer than on metal; the bare loop has not: te/floor is what te itself
+# costs. Prints, per kernel, operation and block size, in MB/s (10^6 bytes),
+# medians,
 #
-#   ratio NAME TE RIVAL TE/RIVAL    MB/s, 10^6 bytes, medians
-#   cpu NAME TE RIVAL               CPU seconds of the whole guest per GiB
+#   ratio NAME TE RIVAL TE/RIVAL    te as it is, the better of ib_*_bw with one
+#                                   and with two QPs
+#   floor NAME TE FLOOR TE/FLOOR    te as it is, the bare loop with as many QPs
+#   ratio-best, floor-best          each with the number of QPs, 1 or 2, that is
+#                                   better for it; NAME tells which
+#   cpu NAME TE RIVAL FLOOR         CPU seconds of the whole guest per GiB
 #   calls NAME TE RIVAL             system calls per 1000 requests
 #
-# The rival is the better of ib_*_bw with one and with two QPs. Numbers of two
-# boots do not compare; those of one line were taken in turns. The settings of
-# rounds.sh may be given in the environment: ROUNDS, SECS, SIZES, OPS.
+# Then what te costs as things grow; see growth.c. Numbers of two boots do not
+# compare; those of one size and operation were taken in turns. They want a quiet
+# machine: a busy one's scheduler gives te more than the bare loop, as a guest of
+# User Mode Linux has a host process for each of its own. The settings of
+# rounds.sh may be given in the environment, and KERNELS: all of it takes 45
+# minutes; this takes one:
+#
+#   KERNELS=um ROUNDS=1 SECS=1 OPS=write SIZES='64 65536' make bench
 
 set -eu
 cd "$(dirname "$0")/../.."
 vm=selftests/vm
 
 "$vm/packages.sh" build-essential perftest strace rdma-core ibverbs-providers
-make -s --no-print-directory modules-um modules-6.12 tools
+kernels=${KERNELS:-um 6.12}
+for kernel in $kernels; do
+	make -s --no-print-directory "modules-$kernel" "floor-$kernel"
+done
+make -s --no-print-directory tools
+make -s --no-print-directory -C selftests
 
 status=0
-for kernel in ${KERNELS:-um 6.12}; do
+for kernel in $kernels; do
+	echo "# load of this machine: $(cut -d' ' -f1-3 /proc/loadavg)"
 	"$vm/run.sh" --kernel "$kernel" --net wire --mem 2048 \
-		--time 2400 -- env ROUNDS="${ROUNDS-}" SECS="${SECS-}" \
+		--time 3600 -- env ROUNDS="${ROUNDS-}" SECS="${SECS-}" \
 		SIZES="${SIZES-}" OPS="${OPS-}" selftests/perf/rounds.sh ||
 		status=$?
 done
