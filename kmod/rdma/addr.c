@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rdma/addr: the address by which a port is reached, from its GID table.
+ * rdma/addr: the address by which a port is reached.
  *
- * A RoCE GID is the address of its net device. IPv4 is taken before global
- * IPv6, that before link-local: a link-local one cannot be routed, and a table
- * lists it first. An entry without a net device of the initial namespace cannot
- * be used by rdma_cm here.
+ * A RoCE GID is the address of its net device. The GID of any other port is the
+ * hardware address of its net devices, and their addresses are the port's: that
+ * is how rdma_cm, too, finds the port of an address.
+ *
+ * IPv4 is taken before global IPv6, that before link-local: a link-local one
+ * cannot be routed, and is often listed first. What is not of a net device of the
+ * initial namespace cannot be used by rdma_cm here.
  */
 #include <linux/inet.h>
+#include <linux/inetdevice.h>
+#include <linux/if_arp.h>
 #include <linux/rcupdate.h>
+#include <net/addrconf.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_cache.h>
@@ -17,53 +23,161 @@
 
 enum { RANK_NONE, RANK_LINK_LOCAL, RANK_GLOBAL, RANK_IPV4 };
 
-static int gid_rank(const struct ib_gid_attr *attr, int *ifindex)
-{
-	const struct in6_addr *addr = (const struct in6_addr *)&attr->gid;
-	struct net_device *ndev;
+/* The best address so far. */
+struct found {
+	struct in6_addr addr;
+	u32 scope_id;
 	int rank;
+};
 
-	if (attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
-		return RANK_NONE;
+static int addr_rank(const struct in6_addr *addr)
+{
 	if (ipv6_addr_v4mapped(addr))
-		rank = RANK_IPV4;
-	else if (ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL)
-		rank = RANK_LINK_LOCAL;
-	else
-		rank = RANK_GLOBAL;
-
-	rcu_read_lock();
-	ndev = rdma_read_gid_attr_ndev_rcu(attr);
-	if (IS_ERR(ndev) || !net_eq(dev_net(ndev), &init_net))
-		rank = RANK_NONE;
-	else
-		*ifindex = ndev->ifindex;
-	rcu_read_unlock();
-	return rank;
+		return RANK_IPV4;
+	if (ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL)
+		return RANK_LINK_LOCAL;
+	return RANK_GLOBAL;
 }
 
-/* Return: 0, -EADDRNOTAVAIL no usable GID. */
+static void consider(struct found *found, const struct in6_addr *addr,
+		     const struct net_device *ndev)
+{
+	int rank = addr_rank(addr);
+
+	if (rank <= found->rank)
+		return;
+	found->rank = rank;
+	found->addr = *addr;
+	found->scope_id = rank == RANK_LINK_LOCAL ? ndev->ifindex : 0;
+}
+
+static void consider_roce(struct found *found, const struct ib_gid_attr *attr)
+{
+	struct net_device *ndev;
+
+	if (attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
+		return;
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(attr);
+	if (!IS_ERR(ndev) && net_eq(dev_net(ndev), &init_net))
+		consider(found, (const struct in6_addr *)&attr->gid, ndev);
+	rcu_read_unlock();
+}
+
+/* Is the GID that of the net device? See rdma_addr_get_sgid(). */
+static bool is_gid_of(const union ib_gid *gid, const struct net_device *ndev,
+		      bool ib_link)
+{
+	if (ib_link)
+		return ndev->type == ARPHRD_INFINIBAND &&
+		       !memcmp(ndev->dev_addr + 4, gid->raw, sizeof(*gid));
+	return ndev->type != ARPHRD_INFINIBAND && ndev->addr_len == ETH_ALEN &&
+	       !memcmp(ndev->dev_addr, gid->raw, ETH_ALEN);
+}
+
+static void consider_ipv4(struct found *found, struct net_device *ndev)
+{
+	struct in_device *in_dev = __in_dev_get_rcu(ndev);
+	const struct in_ifaddr *ifa;
+	struct in6_addr addr;
+
+	if (!in_dev)
+		return;
+	in_dev_for_each_ifa_rcu(ifa, in_dev) {
+		if (ifa->ifa_scope >= RT_SCOPE_LINK)
+			continue;
+		ipv6_addr_set_v4mapped(ifa->ifa_local, &addr);
+		consider(found, &addr, ndev);
+	}
+}
+
+static void consider_ipv6(struct found *found, struct net_device *ndev)
+{
+	struct inet6_dev *in6_dev = __in6_dev_get(ndev);
+	const struct inet6_ifaddr *ifp;
+
+	if (!in6_dev)
+		return;
+	read_lock_bh(&in6_dev->lock);
+	list_for_each_entry(ifp, &in6_dev->addr_list, if_list) {
+		if (!(ifp->flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)))
+			consider(found, &ifp->addr, ndev);
+	}
+	read_unlock_bh(&in6_dev->lock);
+}
+
+static void consider_others(struct found *found, const struct ib_gid_attr *attr)
+{
+	bool ib_link = rdma_protocol_ib(attr->device, attr->port_num);
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	for_each_netdev_rcu(&init_net, ndev) {
+		if (is_gid_of(&attr->gid, ndev, ib_link)) {
+			consider_ipv4(found, ndev);
+			consider_ipv6(found, ndev);
+		}
+	}
+	rcu_read_unlock();
+}
+
+/* Return: 0, -EADDRNOTAVAIL no usable address. */
 int te_rdma_find_addr(struct te_rdma_dev *rdev, struct in6_addr *addr,
 		      u32 *scope_id)
 {
 	int len = rdev->ib->port_data[rdev->port].immutable.gid_tbl_len;
+	bool roce = rdma_protocol_roce(rdev->ib, rdev->port);
 	const struct ib_gid_attr *attr;
-	int best = RANK_NONE, ifindex = 0;
-	int i, rank;
+	struct found found = { .rank = RANK_NONE };
+	int i;
 
 	for (i = 0; i < len; i++) {
 		attr = rdma_get_gid_attr(rdev->ib, rdev->port, i);
 		if (IS_ERR(attr))
 			continue;
-		rank = gid_rank(attr, &ifindex);
-		if (rank > best) {
-			best = rank;
-			memcpy(addr, &attr->gid, sizeof(*addr));
-			*scope_id = rank == RANK_LINK_LOCAL ? ifindex : 0;
-		}
+		if (roce)
+			consider_roce(&found, attr);
+		else
+			consider_others(&found, attr);
 		rdma_put_gid_attr(attr);
 	}
-	return best == RANK_NONE ? -EADDRNOTAVAIL : 0;
+	if (found.rank == RANK_NONE)
+		return -EADDRNOTAVAIL;
+	*addr = found.addr;
+	*scope_id = found.scope_id;
+	return 0;
+}
+
+static int addr_event(struct te_rdma_dev *rdev, unsigned long event)
+{
+	if (event == NETDEV_UP)
+		te_rdma_restart(rdev, 0);
+	return NOTIFY_DONE;
+}
+
+static int inet_event(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	return addr_event(container_of(nb, struct te_rdma_dev, inet), event);
+}
+
+static int inet6_event(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	return addr_event(container_of(nb, struct te_rdma_dev, inet6), event);
+}
+
+/* A new RoCE address comes as IB_EVENT_GID_CHANGE, others in no such way. */
+void te_rdma_watch_addr(struct te_rdma_dev *rdev)
+{
+	rdev->inet.notifier_call = inet_event;
+	rdev->inet6.notifier_call = inet6_event;
+	register_inetaddr_notifier(&rdev->inet);
+	register_inet6addr_notifier(&rdev->inet6);
+}
+
+void te_rdma_unwatch_addr(struct te_rdma_dev *rdev)
+{
+	unregister_inet6addr_notifier(&rdev->inet6);
+	unregister_inetaddr_notifier(&rdev->inet);
 }
 
 void te_rdma_sockaddr(struct sockaddr_storage *ss, const struct in6_addr *addr,

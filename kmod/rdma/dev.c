@@ -4,7 +4,7 @@
  *
  * ib_client.add makes a te_rdma_dev for each port; its start work then finds an
  * address, listens, connects the service, and lets the dev be used. It runs
- * again when the GID table changes, until it has succeeded. ib_client.remove
+ * again when an address comes, until it has succeeded. ib_client.remove
  * ends everything that uses the device before it returns. Two removes may run
  * at once; each touches its own device only.
  */
@@ -81,7 +81,7 @@ static void rdev_start_work(struct work_struct *work)
 			&rdev->dev.self.addr, rdev->dev.self.port);
 	else if (!rdev->told)
 		pr_info("te: %s: cannot be used yet: %s: %d\n", rdev->dev.name,
-			ret == -EADDRNOTAVAIL ? "no RoCE v2 address" :
+			ret == -EADDRNOTAVAIL ? "no address" :
 						"service connection", ret);
 	rdev->told = ret;
 }
@@ -203,6 +203,7 @@ static int rdev_add(struct ib_device *ib, u32 port, struct list_head *list)
 	te_rdma_restart(rdev, 0);
 	return 0;
 
+	te_rdma_watch_addr(rdev);
 err_free_cq:
 	ib_free_cq(rdev->svc.cq);
 err_dealloc_pd:
@@ -217,6 +218,7 @@ static void rdev_del(struct te_rdma_dev *rdev)
 	ib_unregister_event_handler(&rdev->events);
 	WRITE_ONCE(rdev->going, true);
 	cancel_delayed_work_sync(&rdev->start_work);
+	te_rdma_unwatch_addr(rdev);
 	te_dev_del(&rdev->dev);
 	te_rdma_unlisten(rdev);
 	te_rdma_drop_conns(rdev);

@@ -12,6 +12,7 @@
 #define TE_RDMA_H
 
 #include <linux/mutex.h>
+#include <linux/notifier.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_verbs.h>
@@ -107,6 +108,8 @@ struct te_rdma_dev {
 	u32 sq_depth;
 	u32 cq_depth;
 	u8 read_out;
+ * @inet: IPv4 addresses that come and go
+ * @inet6: the same of IPv6
 	u8 read_in;
 	u32 scope_id;
 	struct rdma_cm_id *listen_id;
@@ -133,6 +136,8 @@ struct te_rdma_dev {
  */
 struct te_rdma_mover {
 	struct ib_cq *cq;
+	struct notifier_block inet;
+	struct notifier_block inet6;
 	u32 room;
 	struct ib_wc wc[TE_RDMA_CHAIN];
 	struct ib_rdma_wr wr[TE_RDMA_CHAIN];
@@ -229,6 +234,9 @@ int te_rdma_svc_post(struct te_rdma_dev *rdev, struct ib_send_wr *first,
 int te_rdma_listen(struct te_rdma_dev *rdev);
 void te_rdma_unlisten(struct te_rdma_dev *rdev);
 /* End all connections and wait for it. */
+/* Run the start work when an address comes; undone before the dev ends. */
+void te_rdma_watch_addr(struct te_rdma_dev *rdev);
+void te_rdma_unwatch_addr(struct te_rdma_dev *rdev);
 void te_rdma_drop_conns(struct te_rdma_dev *rdev);
 int te_rdma_make_qp(struct te_rdma_dev *rdev, struct rdma_cm_id *id,
 		    struct ib_cq *cq, u32 send_wrs,

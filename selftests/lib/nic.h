@@ -3,7 +3,11 @@
 #ifndef TE_TEST_NIC_H
 #define TE_TEST_NIC_H
 
+#include <stdbool.h>
+
 #define NR_NICS	2
+
+bool nic_is_siw(void);
 
 /* Waits for whoever uses it. 0 or -EIO; @nic is 0 or 1. */
 int nic_delete(int nic);

@@ -110,9 +110,10 @@ static int await_work(struct pair *p)
 }
 
 #define ROUTES "selftests/vm/net/wire.sh routes"
-#define DELETE "rdma link delete rxe_a && rdma link delete rxe_b"
-#define ADD "rdma link add rxe_a type rxe netdev va && " \
-	    "rdma link add rxe_b type rxe netdev vb"
+#define DELETE "rdma link delete $TE_DEV_A && rdma link delete $TE_DEV_B"
+#define ADD_A "rdma link add $TE_DEV_A type $TE_DEV_TYPE netdev va"
+#define ADD_B "rdma link add $TE_DEV_B type $TE_DEV_TYPE netdev vb"
+#define ADD ADD_A " && " ADD_B
 /* A message of the CM while the link is down leaves rxe's GSI QP in error. */
 #define ANEW ROUTES " && " DELETE " && " ADD
 
@@ -123,10 +124,10 @@ static const struct row {
 	{ "link of b", "ip link set vb down", "ip link set vb up && " ANEW },
 	{ "address of a", "ip addr del $TE_ADDR_A/32 dev va", ROUTES },
 	{ "address of b", "ip addr del $TE_ADDR_B/32 dev vb", ROUTES },
-	{ "NIC a", "rdma link delete rxe_a",
-	  "rdma link add rxe_a type rxe netdev va" },
-	{ "NIC b", "rdma link delete rxe_b",
-	  "rdma link add rxe_b type rxe netdev vb" },
+	{ "NIC a", "rdma link delete $TE_DEV_A", ADD_A },
+	{ "NIC b", "rdma link delete $TE_DEV_B", ADD_B },
+	{ "NIC b, and then an address", "rdma link delete $TE_DEV_B && "
+	  "ip addr flush dev vb", ADD_B " && " ROUTES },
 	{ "both NICs", DELETE, ADD },
 };
 

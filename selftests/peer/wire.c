@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "lib/test.h"
+#include "lib/nic.h"
 #include "lib/pair.h"
 
 #define LEN	(200 * KIB)
@@ -177,7 +178,8 @@ TEST_F_TIMEOUT(wire, narrower, SLOW)
 
 /*
  * Packets are still under way when the task has ended: the local buffer has
- * other contents by then, which no late answer overwrites and no target gets.
+ * other contents by then, which no late answer overwrites and no target gets;
+ * but siw leaves pages of the buffer itself with TCP, to be sent later.
  */
 TEST_F_TIMEOUT(wire, late, SLOW)
 {
@@ -200,10 +202,13 @@ TEST_F_TIMEOUT(wire, late, SLOW)
 		if (op == TE_WRITE)
 			pattern_fill(self->p.local.want, 256 * KIB, 40);
 		for (size_t i = 0; i < self->p.remote.len; i++) {
-			ASSERT_TRUE(self->p.remote.p[i] ==
-				    self->p.remote.want[i] ||
-				    (op == TE_WRITE && self->p.remote.p[i] ==
-				     self->p.local.want[i])) {
+			uint8_t byte = self->p.remote.p[i];
+
+			ASSERT_TRUE(byte == self->p.remote.want[i] ||
+				    (op == TE_WRITE &&
+				     (byte == self->p.local.want[i] ||
+				      (nic_is_siw() &&
+				       byte == self->p.local.p[i])))) {
 				TH_LOG("byte %zu", i);
 			}
 		}

@@ -10,6 +10,7 @@
 #   kernel.sh image NAME     what boots
 #   kernel.sh modules NAME   stock only: modules folder that goes with the image
 #   kernel.sh release NAME   stock only: its `uname -r`
+#   kernel.sh siw NAME       6.12 only: siw.ko, which it comes without
 #   kernel.sh source         unpacked linux-source-6.12
 #
 # NAME: 6.12 6.1 (stock), um um-kasan kasan kcsan (our own, see config/)
@@ -19,7 +20,7 @@ set -eu
 
 usage()
 {
-	die "usage: kernel.sh kdir|arch|flags|image|modules|release NAME, or source"
+	die "usage: kernel.sh kdir|arch|flags|image|modules|release|siw NAME, or source"
 }
 
 case ${1-}:${2-} in
@@ -40,5 +41,6 @@ flags:um | flags:6.12 | flags:6.1)
 kdir:6.12 | kdir:6.1 | image:6.12 | image:6.1 | modules:6.12 | modules:6.1 | \
 release:6.12 | release:6.1)
 		exec "$VM_DIR/kernel-stock.sh" "$1" "$2" ;;
+siw:6.12)	exec "$VM_DIR/kernel-siw.sh" "$2" ;;
 *)		usage ;;
 esac

@@ -19,6 +19,7 @@ usage: run.sh [OPTION]... -- COMMAND [ARG]...
        run.sh [OPTION]... --shell
   --kernel um|6.12|6.1|um-kasan|kasan|kcsan  (um)
   --net none|loop|wire|pair       (none); pair: two guests, not with um
+        loop-siw|wire-siw         soft-iWARP instead of rxe; not with 6.1
   --smp N                         CPUs of a guest (2; pair and um: 1)
   --mem MiB                       memory of a guest (1024)
   --time SECONDS                  limit for everything, boot included (300)
@@ -61,7 +62,11 @@ um | um-kasan) backend=um ;;
 6.12 | 6.1 | kasan | kcsan) backend=qemu ;;
 *) usage ;;
 esac
-case $net in none|loop|wire) nodes=(a) ;; pair) nodes=(a b) ;; *) usage ;; esac
+case $net in
+none | loop | wire | loop-siw | wire-siw) nodes=(a) ;;
+pair) nodes=(a b) ;;
+*) usage ;;
+esac
 [[ $smp$mem$limit =~ ^[0-9]+$ ]] || usage
 [ -n "$shell" ] || [ $# -gt 0 ] || usage
 [ -z "$shell" ] || limit=''
@@ -105,6 +110,11 @@ trap 'exit 143' TERM HUP
 . "$VM_DIR/boot-$backend.sh"
 "$VM_DIR/packages.sh" iproute2 iputils-ping kmod util-linux
 image=$("$VM_DIR/kernel.sh" image "$kernel") || refuse "no kernel $kernel"
+siw=''
+case $kernel:$net in
+6.*:*-siw) siw=$("$VM_DIR/kernel.sh" siw "$kernel") ||
+		refuse "no siw for $kernel" ;;
+esac
 mkdir -p "$TE_BUILD/vm/run" "$TE_BUILD/vm/log"
 job=$(mktemp -d "$TE_BUILD/vm/run/XXXXXX")
 
@@ -125,6 +135,7 @@ write_job()
 			te_limit "$limit" te_shell "$shell" te_stty "$1" \
 			te_modules "${modules-}"
 		printf 'export TERM=%q\n' "${TERM:-dumb}"
+		[ -z "$siw" ] || printf 'export TE_SIW=%q\n' "$siw"
 	} >"$job/env"
 	if [ -n "$shell" ] && [ $# -eq 1 ]; then
 		set -- "$1" bash -i

@@ -272,7 +272,8 @@ TEST_F_TIMEOUT(regions, thousand, SLOW)
 /* So many that finding one must not mean looking at all. */
 TEST_F_TIMEOUT(regions, ten_thousand, SLOW)
 {
-	enum { NR = 10000, EACH = 25 };
+	/* No region on two pages: siw sends wrong bytes of a small such one. */
+	enum { NR = 10000, EACH = 16 };
 	const char *name = te_unique_name();
 	uint32_t mr, at, i;
 

@@ -2,9 +2,12 @@
 # shellcheck shell=bash disable=SC2034
 #
 # What the network scripts share. Each is `NAME.sh up|down`, needs root, works
-# on bare metal as in a guest, and prints TE_ADDR_A, TE_ADDR_B, TE_DEV_A and
-# TE_DEV_B as shell assignments after `up`. Sourced, never run.
+# on bare metal as in a guest, and prints TE_ADDR_A, TE_ADDR_B, TE_DEV_A,
+# TE_DEV_B and TE_DEV_TYPE as shell assignments after `up`. Sourced, never run.
+#
+# TE_DEV_TYPE, if it is set before, says which devices: rxe, or siw.
 
+type=${TE_DEV_TYPE:-rxe}
 addr_a=10.77.0.1	addr_b=10.77.0.2
 addr6_a=fd77::1		addr6_b=fd77::2
 mtu=9000		# rxe's path MTU becomes 4096: 1.4 to 2.4 times 1500's speed
@@ -20,12 +23,25 @@ set_sysctl()
 	echo "$2" >"/proc/sys/${1}"
 }
 
-# rxe_up NAME NETDEV ADDR: an rxe device, ready when the GID of ADDR is there;
-# GIDs are filled in by a worker some time after the address.
-rxe_up()
+# The driver of the devices. TE_SIW: a siw.ko for a kernel that comes without.
+rdma_load()
+{
+	case $type:${TE_SIW-} in
+	rxe:*)	load rdma_rxe ;;
+	siw:)	load siw ;;
+	*)	# shellcheck disable=SC2046 # several words
+		load crc32c $(modinfo -F depends "$TE_SIW" | tr , ' ')
+		insmod "$TE_SIW" ;;
+	esac
+}
+
+# rdma_up NAME NETDEV ADDR: an RDMA device, ready for who binds ADDR. GIDs of rxe
+# are filled in by a worker some time after the address.
+rdma_up()
 {
 	local gid try
-	rdma link add "$1" type rxe netdev "$2"
+	rdma link add "$1" type "$type" netdev "$2"
+	[ "$type" = rxe ] || return 0
 	# shellcheck disable=SC2046,SC2183 # four words wanted
 	gid=$(printf '%02x%02x:%02x%02x' $(tr . ' ' <<<"$3"))
 	for ((try = 0; try < 100; try++)); do
@@ -41,4 +57,5 @@ rxe_up()
 print_vars()
 {
 	printf 'TE_ADDR_A=%s\nTE_ADDR_B=%s\nTE_DEV_A=%s\nTE_DEV_B=%s\n' "$@"
+	printf 'TE_DEV_TYPE=%s\n' "$type"
 }

@@ -10,18 +10,19 @@ set -eu
 
 up()
 {
-	load dummy rdma_rxe
+	load dummy
+	rdma_load
 	ip link add te0 type dummy
 	ip link set te0 mtu "$mtu" up
 	ip addr add "$addr_a/24" dev te0
 	ip -6 addr add "$addr6_a/64" dev te0 nodad
-	rxe_up rxe_a te0 "$addr_a"
-	print_vars "$addr_a" "$addr_a" rxe_a rxe_a
+	rdma_up "${type}_a" te0 "$addr_a"
+	print_vars "$addr_a" "$addr_a" "${type}_a" "${type}_a"
 }
 
 down()
 {
-	rdma link delete rxe_a
+	rdma link delete "${type}_a"
 	ip link delete te0
 }
 

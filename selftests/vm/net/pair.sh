@@ -30,19 +30,20 @@ ping_peer()
 
 up()
 {
-	load virtio_net rdma_rxe
+	load virtio_net
+	rdma_load
 	ip link set "$netdev" mtu "$mtu" up
 	ip addr add "$mine/24" dev "$netdev"
 	ip -6 addr add "$mine6/64" dev "$netdev" nodad
-	rxe_up "rxe_${TE_NODE:-a}" "$netdev" "$mine"
+	rdma_up "${type}_${TE_NODE:-a}" "$netdev" "$mine"
 	# the other guest may boot a minute later on a busy machine
 	ping_peer 120
-	print_vars "$addr_a" "$addr_b" rxe_a rxe_b
+	print_vars "$addr_a" "$addr_b" "${type}_a" "${type}_b"
 }
 
 down()
 {
-	rdma link delete "rxe_${TE_NODE:-a}"
+	rdma link delete "${type}_${TE_NODE:-a}"
 	ip addr flush dev "$netdev"
 	ip link set "$netdev" down
 }

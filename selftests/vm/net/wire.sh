@@ -85,20 +85,21 @@ routes()
 
 up()
 {
-	load veth rdma_rxe
+	load veth
+	rdma_load
 	ends
 	rules_of -4 "$addr_a" "$addr_b"
 	rules_of -6 "$addr6_a" "$addr6_b"
 	routes
-	rxe_up rxe_a va "$addr_a"
-	rxe_up rxe_b vb "$addr_b"
-	print_vars "$addr_a" "$addr_b" rxe_a rxe_b
+	rdma_up "${type}_a" va "$addr_a"
+	rdma_up "${type}_b" vb "$addr_b"
+	print_vars "$addr_a" "$addr_b" "${type}_a" "${type}_b"
 }
 
 down()
 {
-	rdma link delete rxe_a
-	rdma link delete rxe_b
+	rdma link delete "${type}_a"
+	rdma link delete "${type}_b"
 	unrules_of -4
 	unrules_of -6
 	ip link delete va

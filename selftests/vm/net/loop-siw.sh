@@ -1,0 +1,6 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# loop.sh with soft-iWARP devices instead of rxe.
+
+TE_DEV_TYPE=siw exec "${0%-siw.sh}.sh" "$@"
