@@ -80,8 +80,8 @@ static int reject_errno(struct rdma_cm_event *event)
 {
 	struct te_msg_conn_reply reply;
 
-	if (event->status == IB_CM_REJ_CONSUMER_DEFINED &&
-	    !te_wire_conn_reply_decode(event->param.conn.private_data,
+	/* By its bytes: iWARP devices do not agree on the status. */
+	if (!te_wire_conn_reply_decode(event->param.conn.private_data,
 				       event->param.conn.private_data_len,
 				       &reply))
 		return te_wire_errno(reply.status) ?: -ECONNREFUSED;
