@@ -141,7 +141,7 @@ struct te_batch {
  * @link: on exactly one list: redo, chain, posted, finished
  * @task: it was cut from
  * @ep: it was posted on
- * @conn: the transport's: which of the endpoint's connections
+ * @seq: the transport's: its place among what was posted
  * @offset: in the task
  * @laddr: local address, as the dev knows it
  * @raddr: remote address
@@ -155,7 +155,7 @@ struct te_slice {
 	struct list_head link;
 	struct te_task *task;
 	struct te_ep *ep;
-	void *conn;
+	u32 seq;
 	u64 offset;
 	u64 laddr;
 	u64 raddr;

@@ -127,6 +127,7 @@ static int conn_accept_id(struct te_rdma_conn *rc, struct rdma_cm_event *event)
 		.status		= TE_WIRE_OK,
 		.dev_id		= rdev->dev.id,
 		.boot_gen	= te_node.boot_gen,
+		.proof_key	= te_rdma_proof_key(rdev),
 	};
 	struct te_wire_conn_reply reply;
 	struct rdma_conn_param param = {

@@ -6,6 +6,10 @@
  * order, so a success tells of all that were posted before it. An error tells
  * nothing of them: they are sent again, which READ and WRITE allow.
  *
+ * A completion names its work request by QP and number, not by pointer: not each
+ * has a slice (see post.c), and a device may flush late what another error has
+ * ended already.
+ *
  * The handler runs in any context and only kicks the mover.
  */
 #include <linux/slab.h>
@@ -50,6 +54,7 @@ int te_rdma_mover_start(struct te_mover *mover)
 	}
 	rm->cq = cq;
 	rm->room = rdev->cq_depth;
+	xa_init_flags(&rm->qps, XA_FLAGS_ALLOC1);
 	mover->xp = rm;
 	return 0;
 }
@@ -59,18 +64,9 @@ void te_rdma_mover_stop(struct te_mover *mover)
 	struct te_rdma_mover *rm = mover->xp;
 
 	ib_destroy_cq(rm->cq);
+	xa_destroy(&rm->qps);
 	kfree(rm);
 	mover->xp = NULL;
-}
-
-static void slice_done(struct te_slice *slice, struct te_rdma_qp *qp,
-		       struct list_head *finished)
-{
-	struct te_rdma_mover *rm = slice->ep->mover->xp;
-
-	qp->room++;
-	rm->room++;
-	list_move_tail(&slice->link, finished);
 }
 
 static int wc_errno(enum ib_wc_status status)
@@ -90,33 +86,46 @@ static int wc_errno(enum ib_wc_status status)
 	}
 }
 
-static void wc_done(const struct ib_wc *wc, struct list_head *finished)
+static void slice_log(const struct te_slice *slice, enum ib_wc_status status)
 {
-	struct te_slice *slice = (struct te_slice *)(uintptr_t)wc->wr_id;
-	struct te_rdma_qp *qp = slice->conn;
-	struct te_slice *first;
-	bool good = wc->status == IB_WC_SUCCESS;
+	pr_info_ratelimited("te: %s: %s to %pI6c: %s\n", slice->ep->dev->name,
+			    slice->task->op == TE_READ ? "READ" : "WRITE",
+			    &slice->ep->rdev.addr, ib_wc_status_msg(status));
+}
 
-	for (;;) {
-		first = list_first_entry(&qp->posted, struct te_slice, link);
-		if (first == slice)
+/* Work requests up to number @seq have ended, that one with @status. */
+static void qp_done(struct te_rdma_mover *rm, struct te_rdma_qp *qp, u32 seq,
+		    enum ib_wc_status status, struct list_head *finished)
+{
+	bool flushed = status == IB_WC_WR_FLUSH_ERR;
+	struct te_slice *slice, *next;
+	u32 n = seq - qp->done;
+
+	if ((s32)n <= 0)
+		return;
+	qp->done = seq;
+	qp->room += n;
+	rm->room += n;
+	list_for_each_entry_safe(slice, next, &qp->posted, link) {
+		if ((s32)(slice->seq - seq) > 0)
 			break;
-		first->flushed = !good;
-		slice_done(first, qp, finished);
+		if (slice->seq != seq || flushed)
+			slice->flushed = status != IB_WC_SUCCESS;
+		else if (status != IB_WC_SUCCESS)
+			slice->error = wc_errno(status);
+		if (slice->error)
+			slice_log(slice, status);
+		list_move_tail(&slice->link, finished);
 	}
+}
 
-	if (wc->status == IB_WC_WR_FLUSH_ERR)
-		slice->flushed = true;
-	else if (!good)
-		slice->error = wc_errno(wc->status);
-	if (slice->error)
-		pr_info_ratelimited("te: %s: %s to %pI6c: %s\n",
-				    slice->ep->dev->name,
-				    slice->task->op == TE_READ ? "READ" :
-								 "WRITE",
-				    &slice->ep->rdev.addr,
-				    ib_wc_status_msg(wc->status));
-	slice_done(slice, qp, finished);
+static void wc_done(struct te_rdma_mover *rm, const struct ib_wc *wc,
+		    struct list_head *finished)
+{
+	struct te_rdma_qp *qp = xa_load(&rm->qps, wc->wr_id >> 32);
+
+	if (qp)
+		qp_done(rm, qp, lower_32_bits(wc->wr_id), wc->status, finished);
 }
 
 u32 te_rdma_poll(struct te_mover *mover, struct list_head *finished)
@@ -126,7 +135,7 @@ u32 te_rdma_poll(struct te_mover *mover, struct list_head *finished)
 
 	n = ib_poll_cq(rm->cq, ARRAY_SIZE(rm->wc), rm->wc);
 	for (i = 0; i < n; i++)
-		wc_done(&rm->wc[i], finished);
+		wc_done(rm, &rm->wc[i], finished);
 	return max(n, 0);
 }
 
@@ -142,15 +151,13 @@ bool te_rdma_arm(struct te_mover *mover)
 void te_rdma_ep_reap(struct te_ep *ep, struct list_head *finished)
 {
 	struct te_rdma_ep *rep = to_rdma_ep(ep);
-	struct te_slice *slice, *next;
+	struct te_rdma_mover *rm = ep->mover->xp;
 	u32 i;
 
 	for (i = 0; i < rep->nr_qps; i++) {
 		struct te_rdma_qp *qp = &rep->qp[i];
 
-		list_for_each_entry_safe(slice, next, &qp->posted, link) {
-			slice->flushed = true;
-			slice_done(slice, qp, finished);
-		}
+		qp_done(rm, qp, qp->sent, IB_WC_WR_FLUSH_ERR, finished);
+		xa_erase(&rm->qps, qp->nr);
 	}
 }

@@ -50,6 +50,8 @@ static int rdev_start(struct te_rdma_dev *rdev)
 	te_delay(TE_DELAY_DEV_RESTART);
 	te_rdma_svc_stop(rdev);
 	ret = te_rdma_svc_start(rdev);
+	if (!ret)
+		ret = te_rdma_proof_start(rdev);
 	if (ret)
 		return ret;
 	self->dev_id = rdev->dev.id;
@@ -142,6 +144,7 @@ static struct te_rdma_dev *rdev_alloc(struct ib_device *ib, u32 port)
 		 dev_name(&ib->dev), port);
 	rdev->ib = ib;
 	rdev->port = port;
+	rdev->iwarp = rdma_protocol_iwarp(ib, port);
 	mutex_init(&rdev->svc.lock);
 	mutex_init(&rdev->svc.accept_lock);
 	init_completion(&rdev->svc.done);
@@ -200,10 +203,10 @@ static int rdev_add(struct ib_device *ib, u32 port, struct list_head *list)
 	list_add_tail(&rdev->link, list);
 	INIT_IB_EVENT_HANDLER(&rdev->events, ib, rdev_event);
 	ib_register_event_handler(&rdev->events);
+	te_rdma_watch_addr(rdev);
 	te_rdma_restart(rdev, 0);
 	return 0;
 
-	te_rdma_watch_addr(rdev);
 err_free_cq:
 	ib_free_cq(rdev->svc.cq);
 err_dealloc_pd:
@@ -215,14 +218,15 @@ err_free:
 
 static void rdev_del(struct te_rdma_dev *rdev)
 {
+	te_rdma_unwatch_addr(rdev);
 	ib_unregister_event_handler(&rdev->events);
 	WRITE_ONCE(rdev->going, true);
 	cancel_delayed_work_sync(&rdev->start_work);
-	te_rdma_unwatch_addr(rdev);
 	te_dev_del(&rdev->dev);
 	te_rdma_unlisten(rdev);
 	te_rdma_drop_conns(rdev);
 	te_rdma_svc_stop(rdev);
+	te_rdma_proof_stop(rdev);
 	/* A registration that failed late may have queued it, to no effect. */
 	cancel_delayed_work_sync(&rdev->start_work);
 	ib_free_cq(rdev->svc.cq);

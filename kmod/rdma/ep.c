@@ -64,16 +64,24 @@ static int qp_connect(struct te_rdma_qp *qp)
 	return rdma_connect_locked(qp->id, &param);
 }
 
-static void qp_established(struct te_rdma_qp *qp)
+static int qp_established(struct te_rdma_qp *qp, struct rdma_cm_event *event)
 {
 	struct te_rdma_ep *rep = qp->ep;
+	struct te_msg_conn_reply reply;
 	bool all;
 
+	if (te_wire_conn_reply_decode(event->param.conn.private_data,
+				      event->param.conn.private_data_len,
+				      &reply) ||
+	    (to_rdma_dev(rep->ep.dev)->iwarp && !reply.proof_key))
+		return -EPROTO;
+	qp->proof_key = reply.proof_key;
 	mutex_lock(&rep->lock);
 	all = ++rep->nr_connected == rep->nr_qps;
 	mutex_unlock(&rep->lock);
 	if (all)
 		te_ep_set_state(&rep->ep, TE_EP_READY);
+	return 0;
 }
 
 static int reject_errno(struct rdma_cm_event *event)
@@ -136,7 +144,7 @@ static int qp_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 			ret = connect_errno(ret);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		qp_established(qp);
+		ret = qp_established(qp, event);
 		break;
 	default:
 		ret = event_errno(event);
@@ -183,8 +191,19 @@ static void ep_connect_work(struct work_struct *work)
 
 void te_rdma_ep_connect(struct te_ep *ep)
 {
+	struct te_rdma_mover *rm = ep->mover->xp;
+	struct te_rdma_ep *rep = to_rdma_ep(ep);
+	u32 i;
+
+	for (i = 0; i < rep->nr_qps; i++) {
+		if (xa_alloc(&rm->qps, &rep->qp[i].nr, &rep->qp[i],
+			     xa_limit_32b, GFP_NOIO)) {
+			te_ep_fail(ep, -ENOMEM);
+			return;
+		}
+	}
 	te_ep_get(ep);
-	queue_work(te_rdma_wq, &to_rdma_ep(ep)->connect_work);
+	queue_work(te_rdma_wq, &rep->connect_work);
 }
 
 static void qp_to_error(struct te_rdma_qp *qp)

@@ -4,6 +4,9 @@
  *
  * Mover's thread only. A chain goes to the QP with the most room, so that large
  * work spreads over an endpoint's QPs.
+ *
+ * On iWARP the last of a chain is a READ, as proof of what comes before, see
+ * proof.c: of the last slice, or else of the peer's word.
  */
 #include "fault/fault.h"
 #include "rdma/rdma.h"
@@ -23,12 +26,17 @@ static struct te_rdma_qp *roomiest(struct te_rdma_ep *rep)
 u32 te_rdma_ep_room(struct te_ep *ep)
 {
 	struct te_rdma_mover *rm = ep->mover->xp;
-	u32 share = to_rdma_dev(ep->dev)->cq_depth / 4;
+	struct te_rdma_dev *rdev = to_rdma_dev(ep->dev);
+	u32 room = min(roomiest(to_rdma_ep(ep))->room, rm->room);
+	u32 share = rdev->cq_depth / 4;
 
 	/* The last quarter of the completions is for endpoints with little. */
 	if (rm->room < share && ep->inflight > 4 * TE_RDMA_CHAIN)
 		return 0;
-	return min3(roomiest(to_rdma_ep(ep))->room, rm->room, TE_RDMA_CHAIN);
+	/* A proof needs room too. */
+	if (rdev->iwarp && room)
+		room--;
+	return min(room, TE_RDMA_CHAIN);
 }
 
 const struct te_slice *te_rdma_ep_stuck(struct te_ep *ep)
@@ -46,32 +54,67 @@ const struct te_slice *te_rdma_ep_stuck(struct te_ep *ep)
 	return NULL;
 }
 
-static void fill_wr(struct te_rdma_mover *rm, u32 i, struct te_slice *slice)
+/* Work request @i of a chain: READ or WRITE of @len bytes. */
+static void fill_wr(struct te_rdma_qp *qp, u32 i, enum ib_wr_opcode opcode,
+		    u32 len, u64 laddr, u32 lkey, u64 raddr, u32 rkey)
 {
+	struct te_rdma_mover *rm = qp->ep->ep.mover->xp;
 	struct ib_rdma_wr *wr = &rm->wr[i];
 	struct ib_sge *sge = &rm->sge[i];
 
-	sge->addr = slice->laddr;
-	sge->length = slice->len;
-	sge->lkey = slice->lkey;
+	sge->addr = laddr;
+	sge->length = len;
+	sge->lkey = lkey;
 
 	wr->wr.next = NULL;
-	wr->wr.wr_id = (uintptr_t)slice;
+	wr->wr.wr_id = (u64)qp->nr << 32 | (u32)(qp->sent + 1 + i);
 	wr->wr.sg_list = sge;
 	wr->wr.num_sge = 1;
-	wr->wr.opcode = slice->task->op == TE_READ ? IB_WR_RDMA_READ :
-						     IB_WR_RDMA_WRITE;
+	wr->wr.opcode = opcode;
 	wr->wr.send_flags = 0;
-	wr->remote_addr = slice->raddr;
-	wr->rkey = slice->rkey;
+	wr->remote_addr = raddr;
+	wr->rkey = rkey;
 	if (i)
 		rm->wr[i - 1].wr.next = &wr->wr;
+}
+
+static void fill_slice(struct te_rdma_qp *qp, u32 i, struct te_slice *slice)
+{
+	slice->seq = qp->sent + 1 + i;
+	fill_wr(qp, i, slice->task->op == TE_READ ? IB_WR_RDMA_READ :
+						    IB_WR_RDMA_WRITE,
+		slice->len, slice->laddr, slice->lkey, slice->raddr,
+		slice->rkey);
+}
+
+static void fill_proof(struct te_rdma_qp *qp, u32 i)
+{
+	struct te_rdma_dev *rdev = to_rdma_dev(qp->ep->ep.dev);
+
+	fill_wr(qp, i, IB_WR_RDMA_READ, TE_RDMA_PROOF_BYTES, 0,
+		rdev->proof.mr->lkey, 0, qp->proof_key);
 }
 
 int te_rdma_post_send(struct ib_qp *qp, const struct ib_send_wr *first,
 		      const struct ib_send_wr **bad)
 {
 	return te_fault(TE_FAULT_POST) ?: ib_post_send(qp, first, bad);
+}
+
+/* Return: how many work requests. */
+static u32 fill_chain(struct te_rdma_qp *qp, struct list_head *slices)
+{
+	struct te_rdma_mover *rm = qp->ep->ep.mover->xp;
+	struct te_slice *slice;
+	u32 n = 0;
+
+	list_for_each_entry(slice, slices, link)
+		fill_slice(qp, n++, slice);
+	if (to_rdma_dev(qp->ep->ep.dev)->iwarp &&
+	    rm->wr[n - 1].wr.opcode != IB_WR_RDMA_READ)
+		fill_proof(qp, n++);
+	rm->wr[n - 1].wr.send_flags = IB_SEND_SIGNALED;
+	return n;
 }
 
 void te_rdma_post(struct te_ep *ep, struct list_head *slices,
@@ -81,30 +124,24 @@ void te_rdma_post(struct te_ep *ep, struct list_head *slices,
 	struct te_rdma_qp *qp = roomiest(to_rdma_ep(ep));
 	const struct ib_send_wr *bad = NULL;
 	struct te_slice *slice, *next;
-	bool refused = false;
-	u32 n = 0;
+	u32 n = fill_chain(qp, slices);
 	int ret;
 
-	list_for_each_entry(slice, slices, link) {
-		slice->conn = qp;
-		fill_wr(rm, n++, slice);
-	}
-	rm->wr[n - 1].wr.send_flags = IB_SEND_SIGNALED;
-
 	ret = te_rdma_post_send(qp->id->qp, &rm->wr[0].wr, &bad);
-	if (ret)
+	if (ret) {
 		te_ep_fail(ep, ret == -ENOMEM ? ret : -EIO);
+		n = bad ? lower_32_bits(bad->wr_id) - qp->sent - 1 : 0;
+	}
+	qp->sent += n;
+	qp->room -= n;
+	rm->room -= n;
 
 	list_for_each_entry_safe(slice, next, slices, link) {
-		if (ret && bad && bad->wr_id == (uintptr_t)slice)
-			refused = true;
-		if (refused || (ret && !bad)) {
+		if ((s32)(slice->seq - qp->sent) > 0) {
 			slice->flushed = true;
 			list_move_tail(&slice->link, finished);
 			continue;
 		}
-		qp->room--;
-		rm->room--;
 		list_move_tail(&slice->link, &qp->posted);
 	}
 }

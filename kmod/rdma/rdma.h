@@ -14,6 +14,7 @@
 #include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
@@ -31,7 +32,8 @@ extern unsigned int te_rdma_qp_timeout;
 #define TE_RDMA_CQ_DEPTH	4096U	/* completions per mover */
 #define TE_RDMA_READ_DEPTH	128U	/* READs in flight per QP */
 #define TE_RDMA_CHUNK_PAGES	512U	/* pages per fast registration */
-#define TE_RDMA_CHAIN		16U	/* work requests per doorbell */
+#define TE_RDMA_CHAIN		16U	/* slices per doorbell */
+#define TE_RDMA_PROOF_BYTES	8U
 #define TE_RDMA_QP_RETRY	6	/* 7 is for ever on rxe */
 #define TE_RDMA_RNR_RETRY	7
 #define TE_RDMA_RESOLVE_MS	2000
@@ -73,6 +75,18 @@ struct te_rdma_svc {
 };
 
 /**
+ * struct te_rdma_proof - the word by which WRITEs are proven, see proof.c
+ * @mr: covers it, at address 0; NULL: none yet, or none is needed
+ * @word: TE_RDMA_PROOF_BYTES that nobody looks at
+ * @sg: its DMA mapping
+ */
+struct te_rdma_proof {
+	struct ib_mr *mr;
+	void *word;
+	struct scatterlist sg;
+};
+
+/**
  * struct te_rdma_dev - one port of an ib_device
  * @dev: generic part
  * @ib: the device; gone when ib_client.remove has returned
@@ -84,14 +98,18 @@ struct te_rdma_svc {
  * @cq_depth: completions per mover
  * @read_out: READs in flight that we may start, per QP
  * @read_in: READs in flight that we may answer, per QP
+ * @iwarp: the port's protocol
  * @scope_id: interface of a link-local address, else 0
  * @listen_id: bound to the dev's address
  * @svc: service connection
+ * @proof: of an iWARP port
  * @start_work: finds the address, listens, connects the service; runs again
  *	until it has succeeded, and when the service broke
  * @going: the dev goes: @start_work does nothing any more
  * @told: the log says how it stands
  * @events: asynchronous events
+ * @inet: IPv4 addresses that come and go
+ * @inet6: the same of IPv6
  * @lock: protects @stopping, @conns and @nr_conns
  * @stopping: no new connections
  * @conns: te_rdma_conn.dev_link
@@ -108,16 +126,18 @@ struct te_rdma_dev {
 	u32 sq_depth;
 	u32 cq_depth;
 	u8 read_out;
- * @inet: IPv4 addresses that come and go
- * @inet6: the same of IPv6
 	u8 read_in;
+	bool iwarp;
 	u32 scope_id;
 	struct rdma_cm_id *listen_id;
 	struct te_rdma_svc svc;
+	struct te_rdma_proof proof;
 	struct delayed_work start_work;
 	bool going;
 	bool told;
 	struct ib_event_handler events;
+	struct notifier_block inet;
+	struct notifier_block inet6;
 	spinlock_t lock; /* protects stopping, conns, nr_conns */
 	bool stopping;
 	struct list_head conns;
@@ -130,18 +150,18 @@ struct te_rdma_dev {
  * @cq: its completions
  * @room: completions it may still cause; each posted work request takes one,
  *	as each may be flushed
+ * @qps: of its endpoints, by te_rdma_qp.nr
  * @wc: scratch for polling
- * @wr: scratch for posting
+ * @wr: scratch for posting; the last is for a proof, see post.c
  * @sge: scratch for posting
  */
 struct te_rdma_mover {
 	struct ib_cq *cq;
-	struct notifier_block inet;
-	struct notifier_block inet6;
 	u32 room;
+	struct xarray qps;
 	struct ib_wc wc[TE_RDMA_CHAIN];
-	struct ib_rdma_wr wr[TE_RDMA_CHAIN];
-	struct ib_sge sge[TE_RDMA_CHAIN];
+	struct ib_rdma_wr wr[TE_RDMA_CHAIN + 1];
+	struct ib_sge sge[TE_RDMA_CHAIN + 1];
 };
 
 /**
@@ -149,14 +169,22 @@ struct te_rdma_mover {
  * @ep: whose it is
  * @id: its connection; its QP is id->qp
  * @index: below te_rdma_ep.nr_qps
+ * @proof_key: iWARP: of the peer's word, see proof.c; set before it is READY
+ * @nr: the mover's: key in te_rdma_mover.qps
  * @room: the mover's: free work requests
+ * @sent: the mover's: number of the last work request that was posted
+ * @done: the mover's: number of the last one that has ended
  * @posted: the mover's: te_slice.link in the order of posting
  */
 struct te_rdma_qp {
 	struct te_rdma_ep *ep;
 	struct rdma_cm_id *id;
 	u32 index;
+	u32 proof_key;
+	u32 nr;
 	u32 room;
+	u32 sent;
+	u32 done;
 	struct list_head posted;
 };
 
@@ -206,6 +234,9 @@ void te_rdma_exit(void);
 /* addr.c */
 int te_rdma_find_addr(struct te_rdma_dev *rdev, struct in6_addr *addr,
 		      u32 *scope_id);
+/* Run the start work when an address comes; undone before the dev ends. */
+void te_rdma_watch_addr(struct te_rdma_dev *rdev);
+void te_rdma_unwatch_addr(struct te_rdma_dev *rdev);
 void te_rdma_sockaddr(struct sockaddr_storage *ss, const struct in6_addr *addr,
 		      u32 scope_id, u16 port);
 
@@ -230,13 +261,16 @@ int te_rdma_svc_accept(struct te_rdma_dev *rdev, struct rdma_cm_id *id,
 int te_rdma_svc_post(struct te_rdma_dev *rdev, struct ib_send_wr *first,
 		     struct ib_send_wr *last);
 
+/* proof.c; started when the service works, more than once. 0 or -errno */
+int te_rdma_proof_start(struct te_rdma_dev *rdev);
+void te_rdma_proof_stop(struct te_rdma_dev *rdev);
+/* For peers to READ it; 0: none. */
+u32 te_rdma_proof_key(struct te_rdma_dev *rdev);
+
 /* cm.c: the answering side */
 int te_rdma_listen(struct te_rdma_dev *rdev);
 void te_rdma_unlisten(struct te_rdma_dev *rdev);
 /* End all connections and wait for it. */
-/* Run the start work when an address comes; undone before the dev ends. */
-void te_rdma_watch_addr(struct te_rdma_dev *rdev);
-void te_rdma_unwatch_addr(struct te_rdma_dev *rdev);
 void te_rdma_drop_conns(struct te_rdma_dev *rdev);
 int te_rdma_make_qp(struct te_rdma_dev *rdev, struct rdma_cm_id *id,
 		    struct ib_cq *cq, u32 send_wrs,

@@ -65,6 +65,7 @@ void te_wire_conn_reply_encode(struct te_wire_conn_reply *wire,
 		.status = cpu_to_le32(msg->status),
 		.dev_id = cpu_to_le32(msg->dev_id),
 		.boot_gen = cpu_to_le64(msg->boot_gen),
+		.proof_key = cpu_to_le32(msg->proof_key),
 	};
 }
 
@@ -88,6 +89,7 @@ int te_wire_conn_reply_decode(const void *buf, size_t len,
 		.status = le32_to_cpu(w.status),
 		.dev_id = le32_to_cpu(w.dev_id),
 		.boot_gen = le64_to_cpu(w.boot_gen),
+		.proof_key = le32_to_cpu(w.proof_key),
 	};
 	return 0;
 }

@@ -556,7 +556,8 @@ struct te_wire_conn_reply {
 	__le32 status;		/* enum te_wire_code */
 	__le32 dev_id;		/* of the sender */
 	__le64 boot_gen;	/* of the sender */
-	__le64 reserved2;
+	__le32 proof_key;	/* iWARP: of a word to READ behind WRITEs */
+	__le32 reserved2;
 };
 
 static_assert(offsetof(struct te_wire_conn_reply, boot_gen) == 16);
@@ -585,11 +586,14 @@ struct te_msg_conn_hello {
  * @status: TE_WIRE_OK with accept, else why it was rejected
  * @dev_id: the sender's dev, below TE_WIRE_MAX_DEVS
  * @boot_gen: te_node.boot_gen of the sender
+ * @proof_key: iWARP: key of a word of the sender's at address 0, which is READ
+ *	to prove that WRITEs before it have been placed; else 0
  */
 struct te_msg_conn_reply {
 	u32 status;
 	u32 dev_id;
 	u64 boot_gen;
+	u32 proof_key;
 };
 
 /* Fill @wire whole. */
