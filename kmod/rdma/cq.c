@@ -93,6 +93,18 @@ static void slice_log(const struct te_slice *slice, enum ib_wc_status status)
 			    &slice->ep->rdev.addr, ib_wc_status_msg(status));
 }
 
+/*
+ * No completion of iWARP says that the peer has refused something: it ends the
+ * connection, and all is flushed. If it was not te that ended it, the oldest
+ * slice is taken for the cause: it is tried no more often than one that failed.
+ */
+static bool flush_has_cause(struct te_rdma_qp *qp)
+{
+	struct te_ep *ep = &qp->ep->ep;
+
+	return to_rdma_dev(ep->dev)->iwarp && te_ep_fail(ep, -ECONNRESET);
+}
+
 /* Work requests up to number @seq have ended, that one with @status. */
 static void qp_done(struct te_rdma_mover *rm, struct te_rdma_qp *qp, u32 seq,
 		    enum ib_wc_status status, struct list_head *finished)
@@ -100,21 +112,26 @@ static void qp_done(struct te_rdma_mover *rm, struct te_rdma_qp *qp, u32 seq,
 	bool flushed = status == IB_WC_WR_FLUSH_ERR;
 	struct te_slice *slice, *next;
 	u32 n = seq - qp->done;
+	bool cause;
 
 	if ((s32)n <= 0)
 		return;
 	qp->done = seq;
 	qp->room += n;
 	rm->room += n;
+	cause = flushed && !list_empty(&qp->posted) && flush_has_cause(qp);
 	list_for_each_entry_safe(slice, next, &qp->posted, link) {
 		if ((s32)(slice->seq - seq) > 0)
 			break;
-		if (slice->seq != seq || flushed)
+		if (cause)
+			slice->error = -ECONNRESET;
+		else if (slice->seq != seq || flushed)
 			slice->flushed = status != IB_WC_SUCCESS;
 		else if (status != IB_WC_SUCCESS)
 			slice->error = wc_errno(status);
 		if (slice->error)
 			slice_log(slice, status);
+		cause = false;
 		list_move_tail(&slice->link, finished);
 	}
 }
