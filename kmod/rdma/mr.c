@@ -6,6 +6,11 @@
  * serves as local and remote key. Keys are new with every registration, and die
  * with the MR: destroying it is what revokes a peer's access.
  *
+ * iWARP sends the key of where a READ's answer goes to the peer, and wants it to
+ * allow the peer to write. So memory that peers may read, not write, has a second
+ * MR there, for READs of the owner: a peer of which it READs could write with
+ * that key, others do not know it.
+ *
  * te_maps_mutex is held by who maps and unmaps.
  */
 #include <linux/dma-mapping.h>
@@ -17,6 +22,7 @@
 
 struct te_rdma_chunk {
 	struct ib_mr *mr;
+	struct ib_mr *sink;	/* see above, or NULL */
 	struct sg_table sgt;
 };
 
@@ -24,12 +30,14 @@ struct te_rdma_chunk {
  * struct te_rdma_mr_map - a region on a dev
  * @map: generic part
  * @access: IB_ACCESS_* of its MRs
+ * @two_mrs: each chunk has a sink, too
  * @dir: of its DMA mappings
  * @chunks: map.nr_chunks entries
  */
 struct te_rdma_mr_map {
 	struct te_mr_map map;
 	int access;
+	bool two_mrs;
 	enum dma_data_direction dir;
 	struct te_rdma_chunk *chunks;
 };
@@ -78,16 +86,35 @@ static int map_mr(struct ib_mr *mr, struct sg_table *sgt, u64 length)
 	return ret == sgt->nents && mr->length == length ? 0 : -EIO;
 }
 
+static struct ib_mr *make_mr(struct te_rdma_dev *rdev, struct sg_table *sgt,
+			     u64 length, u64 iova)
+{
+	struct ib_mr *mr = alloc_mr(rdev);
+	int ret;
+
+	if (IS_ERR(mr))
+		return mr;
+	ret = map_mr(mr, sgt, length);
+	if (ret) {
+		ib_dereg_mr(mr);
+		return ERR_PTR(ret);
+	}
+	mr->iova = iova;
+	return mr;
+}
+
 static void chunk_unmap(struct te_rdma_mr_map *rmap, struct te_rdma_chunk *chunk)
 {
 	struct te_rdma_dev *rdev = to_rdma_dev(rmap->map.dev);
 
+	if (chunk->sink)
+		ib_dereg_mr(chunk->sink);
 	ib_dereg_mr(chunk->mr);
 	ib_dma_unmap_sgtable_attrs(rdev->ib, &chunk->sgt, rmap->dir, 0);
 	sg_free_table(&chunk->sgt);
 }
 
-/* DMA-map pages [first, first + nr) of the region and describe them to an MR. */
+/* DMA-map pages [first, first + nr) of the region and describe them to MRs. */
 static int chunk_map(struct te_rdma_mr_map *rmap, struct te_rdma_chunk *chunk,
 		     unsigned long first, unsigned long nr)
 {
@@ -96,11 +123,15 @@ static int chunk_map(struct te_rdma_mr_map *rmap, struct te_rdma_chunk *chunk,
 	u64 start = (mr->addr & PAGE_MASK) + ((u64)first << PAGE_SHIFT);
 	u64 begin = max(start, mr->addr);
 	u64 last = min(start + ((u64)nr << PAGE_SHIFT) - 1, mr->last);
+	u64 length = last - begin + 1;
+	/* Peers and local work requests name bytes by the base address. */
+	u64 iova = mr->base + (begin - mr->addr);
+	struct ib_mr *sink = NULL;
 	int ret;
 
 	ret = sg_alloc_table_from_pages_segment(&chunk->sgt, mr->pages + first,
 						nr, begin - start,
-						last - begin + 1,
+						length,
 						ib_dma_max_seg_size(rdev->ib),
 						GFP_KERNEL);
 	if (ret)
@@ -109,16 +140,18 @@ static int chunk_map(struct te_rdma_mr_map *rmap, struct te_rdma_chunk *chunk,
 	if (ret)
 		goto err_free_table;
 
-	chunk->mr = alloc_mr(rdev);
+	chunk->mr = make_mr(rdev, &chunk->sgt, length, iova);
 	if (IS_ERR(chunk->mr)) {
 		ret = PTR_ERR(chunk->mr);
 		goto err_unmap;
 	}
-	ret = map_mr(chunk->mr, &chunk->sgt, last - begin + 1);
-	if (ret)
+	if (rmap->two_mrs)
+		sink = make_mr(rdev, &chunk->sgt, length, iova);
+	if (IS_ERR(sink)) {
+		ret = PTR_ERR(sink);
 		goto err_dereg;
-	/* Peers and local work requests name bytes by the base address. */
-	chunk->mr->iova = mr->base + (begin - mr->addr);
+	}
+	chunk->sink = sink;
 	return 0;
 
 err_dereg:
@@ -130,27 +163,39 @@ err_free_table:
 	return ret;
 }
 
-/* Register chunks [first, first + nr), at most TE_RDMA_CHAIN. */
+static void fill_reg(struct ib_reg_wr *wr, struct ib_mr *mr, int access)
+{
+	*wr = (struct ib_reg_wr) {
+		.wr.opcode	= IB_WR_REG_MR,
+		.mr		= mr,
+		.key		= mr->rkey,
+		.access		= access,
+	};
+}
+
+/* Register chunks [first, first + nr), at most TE_RDMA_CHAIN MRs. */
 static int chunks_register(struct te_rdma_mr_map *rmap, struct ib_reg_wr *wr,
 			   u32 first, u32 nr)
 {
-	u32 i;
+	u32 i, n = 0;
 
-	for (i = 0; i < nr; i++) {
-		struct ib_mr *mr = rmap->chunks[first + i].mr;
+	for (i = first; i < first + nr; i++) {
+		struct te_rdma_chunk *chunk = &rmap->chunks[i];
+		struct te_key *keys = &rmap->map.keys[i];
 
-		wr[i] = (struct ib_reg_wr) {
-			.wr.opcode	= IB_WR_REG_MR,
-			.wr.next	= i + 1 < nr ? &wr[i + 1].wr : NULL,
-			.mr		= mr,
-			.key		= mr->rkey,
-			.access		= rmap->access,
-		};
-		rmap->map.keys[first + i].lkey = mr->lkey;
-		rmap->map.keys[first + i].rkey = mr->rkey;
+		fill_reg(&wr[n++], chunk->mr, rmap->access);
+		keys->lkey = chunk->mr->lkey;
+		keys->rkey = chunk->mr->rkey;
+		if (!chunk->sink)
+			continue;
+		fill_reg(&wr[n++], chunk->sink, IB_ACCESS_LOCAL_WRITE |
+						IB_ACCESS_REMOTE_WRITE);
+		keys->lkey = chunk->sink->lkey;
 	}
+	for (i = 0; i + 1 < n; i++)
+		wr[i].wr.next = &wr[i + 1].wr;
 	return te_rdma_svc_post(to_rdma_dev(rmap->map.dev), &wr[0].wr,
-				&wr[nr - 1].wr);
+				&wr[n - 1].wr);
 }
 
 static void map_free(struct te_rdma_mr_map *rmap)
@@ -190,6 +235,13 @@ static struct te_rdma_mr_map *map_alloc(struct te_rdma_dev *rdev,
 	rmap->map.chunk_shift = PAGE_SHIFT + ilog2(rdev->chunk_pages);
 	rmap->map.nr_chunks = DIV_ROUND_UP(mr->nr_pages, rdev->chunk_pages);
 	rmap->access = ib_access(mr->access);
+	if (rdev->iwarp && (mr->access & TE_LOCAL_WRITE) &&
+	    !(mr->access & TE_REMOTE_WRITE)) {
+		rmap->two_mrs = mr->access & TE_REMOTE_READ;
+		/* Else its key is told to no peer. */
+		if (!rmap->two_mrs)
+			rmap->access |= IB_ACCESS_REMOTE_WRITE;
+	}
 	rmap->dir = write ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
 	rmap->chunks = kvcalloc(rmap->map.nr_chunks, sizeof(*rmap->chunks),
 				GFP_KERNEL);
@@ -231,7 +283,8 @@ struct te_mr_map *te_rdma_mr_map(struct te_dev *dev, struct te_mr *mr)
 	}
 
 	for (i = 0; i < rmap->map.nr_chunks; i += n) {
-		n = min(rmap->map.nr_chunks - i, TE_RDMA_CHAIN);
+		n = min(rmap->map.nr_chunks - i,
+			rmap->two_mrs ? TE_RDMA_CHAIN / 2 : TE_RDMA_CHAIN);
 		while (done < i + n) {
 			unsigned long first = (unsigned long)done *
 					      rdev->chunk_pages;
