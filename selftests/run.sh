@@ -6,7 +6,7 @@
 #   quick  all suites on User Mode Linux: the inner loop
 #   full   lint, builds for all kernels, the harness's own tests, all suites on
 #          User Mode Linux and on 6.12 with two CPUs, a smaller round on 6.1,
-#          and two guests joined by a wire
+#          some over soft-iWARP, and two guests joined by a wire
 #   debug  all suites on User Mode Linux with KASAN, lockdep and their like, those
 #          that need two CPUs on a kernel with KASAN in QEMU, stress on one with
 #          KCSAN; then what of te was covered
@@ -170,6 +170,9 @@ full()
 	# shellcheck disable=SC2086 # a list
 	round 6.12 wire 2400 uapi32 $suites
 	round 6.1 wire 900 uapi uapi32 mem xfer ring
+	# no RoCE: nothing may depend on it
+	round um wire-siw 600 xfer peer
+	round 6.12 wire-siw 600 xfer/batch xfer/lengths peer/nic
 	pair transfers insecure=1
 	pair refused insecure=0
 }

@@ -199,6 +199,8 @@ expect "um: te loaded and unloaded" 0 '' --module "$faulty_um" -- \
 	grep -q '^te ' /proc/modules
 expect "um: loop network" 0 '' --net loop -- sh -c "$network"
 expect "um: wire network" 0 '' --net wire -- sh -c "$network || exit; $server & sleep 1; $client && wait \$!"
+expect "um: loop-siw network" 0 '' --net loop-siw -- sh -c "$network"
+expect "um: wire-siw network" 0 '' --net wire-siw -- sh -c "$network"
 expect "um: build/ is writable, the rest is not" 0 '' -- sh -c \
 	"touch build/vm/selftest.$$ && touch README.selftest.$$"
 rm "$TE_BUILD/vm/selftest.$$"
