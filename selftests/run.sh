@@ -159,6 +159,7 @@ full()
 	step build-um build modules-um modules-um-test || return
 	step build-6.12 build modules-6.12 || return
 	step build-6.1 build modules-6.1 || return
+	step build-floor build floor-um floor-6.12 floor-6.1 || return
 	say "# begin host vm"
 	logged "$vm/selftest.sh"
 	say "# end host vm $?"
@@ -197,6 +198,7 @@ debug()
 	for kernel in um-kasan kasan kcsan; do
 		step "build-$kernel" build "modules-$kernel" || return
 	done
+	step build-floor build floor-um-kasan || return
 	step build-undefined checked undefined || return
 	step build-address checked address,undefined || return
 	if [ $# -gt 0 ]; then
@@ -210,6 +212,8 @@ debug()
 	# shellcheck disable=SC2086 # a list
 	watched um-kasan wire 1800 kunit $suites fault
 	watched um-kasan loop 600 xfer
+	guest um-kasan/floor 300 --kernel um-kasan --net wire --module none -- \
+		selftests/perf/floor-ends.sh
 	# what two CPUs can make go wrong; emulated, so no more than that
 	# shellcheck disable=SC2086 # a list
 	watched kasan wire 1500 kunit ring life/race life/kill peer/death $forced
