@@ -51,6 +51,7 @@ libte: build-packages
 	@$(MAKE) --no-print-directory -C libte
 
 tools: libte
+	@$(VM)/packages.sh libjansson-dev
 	@$(MAKE) --no-print-directory -C tools
 
 te-demo: tools

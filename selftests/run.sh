@@ -21,7 +21,7 @@ cd "$(dirname "$0")/.." || exit 1
 out=build/selftests
 log=''
 vm=selftests/vm
-suites='uapi mem xfer ring life peer'
+suites='uapi mem xfer ring life peer tool'
 forced='fault/race_ctx fault/race_mr fault/race_peer fault/race_evict
 	fault/race_dev fault/race_exit'
 pid=''
