@@ -21,13 +21,14 @@
 
 #include "rdma/rdma.h"
 
-enum { RANK_NONE, RANK_LINK_LOCAL, RANK_GLOBAL, RANK_IPV4 };
+enum { RANK_LINK_LOCAL = 1, RANK_GLOBAL, RANK_IPV4 };
 
-/* The best address so far. */
+/* The best address so far; of equals, the one of now. */
 struct found {
+	const struct in6_addr *now;
 	struct in6_addr addr;
 	u32 scope_id;
-	int rank;
+	int score;
 };
 
 static int addr_rank(const struct in6_addr *addr)
@@ -43,10 +44,11 @@ static void consider(struct found *found, const struct in6_addr *addr,
 		     const struct net_device *ndev)
 {
 	int rank = addr_rank(addr);
+	int score = 2 * rank + ipv6_addr_equal(addr, found->now);
 
-	if (rank <= found->rank)
+	if (score <= found->score)
 		return;
-	found->rank = rank;
+	found->score = score;
 	found->addr = *addr;
 	found->scope_id = rank == RANK_LINK_LOCAL ? ndev->ifindex : 0;
 }
@@ -121,14 +123,17 @@ static void consider_others(struct found *found, const struct ib_gid_attr *attr)
 	rcu_read_unlock();
 }
 
-/* Return: 0, -EADDRNOTAVAIL no usable address. */
+/*
+ * @addr and @scope_id are those of now, and stay if nothing is better.
+ * Return: 0, -EADDRNOTAVAIL no usable address.
+ */
 int te_rdma_find_addr(struct te_rdma_dev *rdev, struct in6_addr *addr,
 		      u32 *scope_id)
 {
 	int len = rdev->ib->port_data[rdev->port].immutable.gid_tbl_len;
 	bool roce = rdma_protocol_roce(rdev->ib, rdev->port);
 	const struct ib_gid_attr *attr;
-	struct found found = { .rank = RANK_NONE };
+	struct found found = { .now = addr };
 	int i;
 
 	for (i = 0; i < len; i++) {
@@ -141,31 +146,26 @@ int te_rdma_find_addr(struct te_rdma_dev *rdev, struct in6_addr *addr,
 			consider_others(&found, attr);
 		rdma_put_gid_attr(attr);
 	}
-	if (found.rank == RANK_NONE)
+	if (!found.score)
 		return -EADDRNOTAVAIL;
 	*addr = found.addr;
 	*scope_id = found.scope_id;
 	return 0;
 }
 
-static int addr_event(struct te_rdma_dev *rdev, unsigned long event)
-{
-	if (event == NETDEV_UP)
-		te_rdma_restart(rdev, 0);
-	return NOTIFY_DONE;
-}
-
 static int inet_event(struct notifier_block *nb, unsigned long event, void *ptr)
 {
-	return addr_event(container_of(nb, struct te_rdma_dev, inet), event);
+	te_rdma_restart(container_of(nb, struct te_rdma_dev, inet), 0);
+	return NOTIFY_DONE;
 }
 
 static int inet6_event(struct notifier_block *nb, unsigned long event, void *ptr)
 {
-	return addr_event(container_of(nb, struct te_rdma_dev, inet6), event);
+	te_rdma_restart(container_of(nb, struct te_rdma_dev, inet6), 0);
+	return NOTIFY_DONE;
 }
 
-/* A new RoCE address comes as IB_EVENT_GID_CHANGE, others in no such way. */
+/* Changes of RoCE addresses are IB_EVENT_GID_CHANGE, of others no such thing. */
 void te_rdma_watch_addr(struct te_rdma_dev *rdev)
 {
 	rdev->inet.notifier_call = inet_event;

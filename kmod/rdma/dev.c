@@ -4,11 +4,13 @@
  *
  * ib_client.add makes a te_rdma_dev for each port; its start work then finds an
  * address, listens, connects the service, and lets the dev be used. It runs
- * again when an address comes, until it has succeeded. ib_client.remove
+ * again until it has succeeded, and when addresses change: with another one all
+ * of that is done anew. ib_client.remove
  * ends everything that uses the device before it returns. Two removes may run
  * at once; each touches its own device only.
  */
 #include <linux/slab.h>
+#include <net/ipv6.h>
 
 #include "fault/fault.h"
 #include "rdma/rdma.h"
@@ -33,22 +35,39 @@ static const struct te_transport_ops te_rdma_ops = {
 	.arm		= te_rdma_arm,
 };
 
-static int rdev_start(struct te_rdma_dev *rdev)
+static bool rdev_listens_at(const struct te_rdma_dev *rdev,
+			    const struct in6_addr *addr, u32 scope_id)
+{
+	return rdev->listen_id && rdev->scope_id == scope_id &&
+	       ipv6_addr_equal(&rdev->dev.self.addr, addr);
+}
+
+/* The dev is down: nobody is told its address, but endpoints may ask for it. */
+static int rdev_listen(struct te_rdma_dev *rdev, const struct in6_addr *addr,
+		       u32 scope_id)
+{
+	te_rdma_unlisten(rdev);
+	spin_lock(&rdev->lock);
+	rdev->dev.self.addr = *addr;
+	rdev->scope_id = scope_id;
+	spin_unlock(&rdev->lock);
+	return te_rdma_listen(rdev);
+}
+
+static int rdev_start(struct te_rdma_dev *rdev, const struct in6_addr *addr,
+		      u32 scope_id)
 {
 	struct te_rdev *self = &rdev->dev.self;
 	int ret;
 
-	if (!rdev->listen_id) {
-		ret = te_rdma_find_addr(rdev, &self->addr, &rdev->scope_id);
-		if (ret)
-			return ret;
-		ret = te_rdma_listen(rdev);
-		if (ret)
-			return ret;
-	}
 	te_dev_down(&rdev->dev);
 	te_delay(TE_DELAY_DEV_RESTART);
 	te_rdma_svc_stop(rdev);
+	if (!rdev_listens_at(rdev, addr, scope_id)) {
+		ret = rdev_listen(rdev, addr, scope_id);
+		if (ret)
+			return ret;
+	}
 	ret = te_rdma_svc_start(rdev);
 	if (!ret)
 		ret = te_rdma_proof_start(rdev);
@@ -64,14 +83,22 @@ static void rdev_start_work(struct work_struct *work)
 {
 	struct te_rdma_dev *rdev = container_of(to_delayed_work(work),
 						struct te_rdma_dev, start_work);
-	bool works;
+	struct in6_addr addr = rdev->dev.self.addr;
+	u32 scope_id = rdev->scope_id;
+	bool works = false;
 	int ret;
 
 	te_delay(TE_DELAY_DEV_BROKEN);
 	if (READ_ONCE(rdev->going))
 		return;
-	works = READ_ONCE(rdev->dev.up) && READ_ONCE(rdev->svc.ready);
-	ret = works ? 0 : rdev_start(rdev);
+	ret = te_rdma_find_addr(rdev, &addr, &scope_id);
+	if (ret)
+		te_dev_down(&rdev->dev);
+	else
+		works = READ_ONCE(rdev->dev.up) && READ_ONCE(rdev->svc.ready) &&
+			rdev_listens_at(rdev, &addr, scope_id);
+	if (!ret && !works)
+		ret = rdev_start(rdev, &addr, scope_id);
 	/* Again for regions that could not be mapped, too. */
 	if (ret ? ret != -EADDRNOTAVAIL : te_dev_up(&rdev->dev))
 		te_rdma_restart(rdev, TE_RDMA_RESTART_MS);

@@ -166,8 +166,10 @@ static int qp_start(struct te_rdma_qp *qp)
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	qp->id = id;
+	spin_lock(&rdev->lock);
 	te_rdma_sockaddr(&src, &ep->dev->self.addr, rdev->scope_id, 0);
 	te_rdma_sockaddr(&dst, &ep->rdev.addr, rdev->scope_id, ep->rdev.port);
+	spin_unlock(&rdev->lock);
 	return rdma_resolve_addr(id, (struct sockaddr *)&src,
 				 (struct sockaddr *)&dst, TE_RDMA_RESOLVE_MS);
 }

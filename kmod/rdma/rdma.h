@@ -99,18 +99,19 @@ struct te_rdma_proof {
  * @read_out: READs in flight that we may start, per QP
  * @read_in: READs in flight that we may answer, per QP
  * @iwarp: the port's protocol
- * @scope_id: interface of a link-local address, else 0
+ * @scope_id: interface of a link-local address, else 0; written by @start_work
  * @listen_id: bound to the dev's address
  * @svc: service connection
  * @proof: of an iWARP port
  * @start_work: finds the address, listens, connects the service; runs again
- *	until it has succeeded, and when the service broke
+ *	until it has succeeded, when the service broke, and when addresses change
  * @going: the dev goes: @start_work does nothing any more
  * @told: the log says how it stands
  * @events: asynchronous events
  * @inet: IPv4 addresses that come and go
  * @inet6: the same of IPv6
- * @lock: protects @stopping, @conns and @nr_conns
+ * @lock: protects @stopping, @conns and @nr_conns, and for who reads it at any
+ *	time, the dev's address and @scope_id
  * @stopping: no new connections
  * @conns: te_rdma_conn.dev_link
  * @nr_conns: on @conns
@@ -138,7 +139,7 @@ struct te_rdma_dev {
 	struct ib_event_handler events;
 	struct notifier_block inet;
 	struct notifier_block inet6;
-	spinlock_t lock; /* protects stopping, conns, nr_conns */
+	spinlock_t lock; /* protects address, stopping, conns, nr_conns */
 	bool stopping;
 	struct list_head conns;
 	u32 nr_conns;
