@@ -77,6 +77,7 @@ static int __init te_init(void)
 	te_fault_init();
 	te_wire_init();
 	te_xport_set_host(&te_worker_host);
+	te_xport_set_news(&te_session_news);
 	for (i = 0; i < ARRAY_SIZE(te_rooms); i++) {
 		ret = te_rooms[i].init();
 		if (ret) {

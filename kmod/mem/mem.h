@@ -395,8 +395,7 @@ struct te_rmr_keys {
  * @due: devs whose keys must come before it is @live
  * @nr_due: keys that must come before that
  * @coming: of the dev whose keys come in, or NULL
- * @keys: te_rmr_keys by dev, RCU; written by the session only, and emptied by the
- *	last put
+ * @keys: te_rmr_keys, one for each dev, RCU
  */
 struct te_rmr {
 	refcount_t refs;
@@ -481,12 +480,21 @@ void te_seg_put(struct te_seg *seg);
 int te_seg_add_devs(struct te_seg *seg, const struct te_rdev *rdevs, u32 nr);
 int te_seg_add_mr(struct te_seg *seg, const struct te_mr_desc *desc);
 int te_seg_add_keys(struct te_seg *seg, u32 mr_id, const __le32 *keys, u32 nr);
+/*
+ * Keys from chunk @first on, of a region that is there, on a dev that was
+ * described after it or again. They replace what it has when all have come. For
+ * lack of memory it does without: never -ENOMEM or -E2BIG.
+ */
+int te_seg_add_dev_keys(struct te_seg *seg, u32 mr_id, u32 dev_id, u32 first,
+			const __le32 *keys, u32 nr);
+/* Devs of the ids in @mask are gone, and all keys on them, at once. */
+int te_seg_del_devs(struct te_seg *seg, u32 mask);
 int te_seg_del_mr(struct te_seg *seg, u32 mr_id);
 /*
  * What was described is complete: its devs can be used. READY, unless GONE
- * already.
+ * already. Return: true when it was READY before and has other devs now.
  */
-void te_seg_ready(struct te_seg *seg);
+bool te_seg_ready(struct te_seg *seg);
 /* GONE with -errno @error (the first one counts); wakes who waits for it. */
 void te_seg_fail(struct te_seg *seg, int error);
 

@@ -338,18 +338,49 @@ static int rmr_make_room(struct te_rmr *rmr, const struct te_rdev *rdev, u32 nr)
 	return 0;
 }
 
+/* All keys of a dev have come: they are found in place of those before. */
+static void rmr_put_keys_locked(struct te_seg *seg, struct te_rmr *rmr)
+{
+	struct te_rmr_keys *k = rmr->coming;
+	struct te_rmr_keys *old;
+
+	lockdep_assert_held(&seg->lock);
+	rmr->coming = NULL;
+	hlist_for_each_entry(old, &rmr->keys, link) {
+		if (old->dev_id == k->dev_id) {
+			hlist_replace_rcu(&old->link, &k->link);
+			seg->total_keys -= old->nr;
+			kvfree_rcu(old, rcu);
+			return;
+		}
+	}
+	hlist_add_head_rcu(&k->link, &rmr->keys);
+}
+
+static void rmr_drop_coming_locked(struct te_seg *seg, struct te_rmr *rmr)
+{
+	lockdep_assert_held(&seg->lock);
+	if (!rmr->coming)
+		return;
+	seg->total_keys -= rmr->coming->nr;
+	kvfree(rmr->coming);
+	rmr->coming = NULL;
+}
+
 /*
  * Keys of one dev, at most as many as are missing; the last one puts all of them
  * in place. Return: how many were taken, -ENOMEM.
  */
-static int rmr_take_keys(struct te_rmr *rmr, const struct te_rdev *rdev,
-			 const __le32 *keys, u32 nr)
+static int rmr_take_keys_locked(struct te_seg *seg, struct te_rmr *rmr,
+				const struct te_rdev *rdev, const __le32 *keys,
+				u32 nr)
 {
 	u64 want = rmr_chunks(rmr, rdev->chunk_shift);
 	struct te_rmr_keys *k;
 	u32 i;
 	int ret;
 
+	lockdep_assert_held(&seg->lock);
 	nr = min_t(u64, nr, want - (rmr->coming ? rmr->coming->nr : 0));
 	ret = rmr_make_room(rmr, rdev, nr);
 	if (ret)
@@ -357,10 +388,9 @@ static int rmr_take_keys(struct te_rmr *rmr, const struct te_rdev *rdev,
 	k = rmr->coming;
 	for (i = 0; i < nr; i++)
 		k->keys[k->nr++] = le32_to_cpu(keys[i]);
-	if (k->nr == want) {
-		rmr->coming = NULL;
-		hlist_add_head_rcu(&k->link, &rmr->keys);
-	}
+	seg->total_keys += nr;
+	if (k->nr == want)
+		rmr_put_keys_locked(seg, rmr);
 	return nr;
 }
 
@@ -378,7 +408,8 @@ static int rmr_add_keys_locked(struct te_seg *seg, struct te_rmr *rmr,
 		return -E2BIG;
 	while (nr) {
 		dev_id = __ffs(rmr->due);
-		n = rmr_take_keys(rmr, devs_find(devs, dev_id), keys, nr);
+		n = rmr_take_keys_locked(seg, rmr, devs_find(devs, dev_id),
+					 keys, nr);
 		if (n < 0)
 			return n;
 		if (!rmr->coming)
@@ -386,7 +417,6 @@ static int rmr_add_keys_locked(struct te_seg *seg, struct te_rmr *rmr,
 		keys += n;
 		nr -= n;
 		rmr->nr_due -= n;
-		seg->total_keys += n;
 	}
 	return rmr->due ? 0 : rmr_go_live_locked(seg, rmr);
 }
@@ -404,6 +434,129 @@ int te_seg_add_keys(struct te_seg *seg, u32 mr_id, const __le32 *keys, u32 nr)
 	mutex_unlock(&seg->lock);
 	set_active_memcg(old);
 	return ret;
+}
+
+static int rmr_add_dev_keys_locked(struct te_seg *seg, struct te_rmr *rmr,
+				   const struct te_rdev *rdev, u32 first,
+				   const __le32 *keys, u32 nr)
+{
+	const struct te_rmr_keys *k = rmr->coming;
+
+	lockdep_assert_held(&seg->lock);
+	if (!first)
+		rmr_drop_coming_locked(seg, rmr);
+	else if (!k || k->dev_id != rdev->dev_id || k->nr != first)
+		return 0;
+	if (nr > rmr_chunks(rmr, rdev->chunk_shift) - first)
+		return -EPROTO;
+	if (nr > TE_SEG_MAX_KEYS - seg->total_keys ||
+	    rmr_take_keys_locked(seg, rmr, rdev, keys, nr) < 0)
+		rmr_drop_coming_locked(seg, rmr);
+	return 0;
+}
+
+int te_seg_add_dev_keys(struct te_seg *seg, u32 mr_id, u32 dev_id, u32 first,
+			const __le32 *keys, u32 nr)
+{
+	struct mem_cgroup *old = set_active_memcg(seg->memcg);
+	const struct te_rdev *rdev;
+	struct te_rmr *rmr;
+	int ret = -EPROTO;
+
+	mutex_lock(&seg->lock);
+	rmr = xa_load(&seg->rmrs, mr_id);
+	rdev = devs_find(seg_known_locked(seg), dev_id);
+	if (rmr && rmr->live && rdev)
+		ret = rmr_add_dev_keys_locked(seg, rmr, rdev, first, keys, nr);
+	mutex_unlock(&seg->lock);
+	set_active_memcg(old);
+	return ret;
+}
+
+/* Leave out of @devs, which nobody reads yet, those of @mask. */
+static void devs_remove(struct te_seg_devs *devs, u32 mask)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < devs->nr; i++)
+		if (!(mask & BIT(devs->devs[i].dev_id)))
+			devs->devs[nr++] = devs->devs[i];
+	devs->nr = nr;
+}
+
+static void seg_set_devs_locked(struct te_seg *seg, struct te_seg_devs *devs)
+{
+	struct te_seg_devs *old;
+
+	old = rcu_replace_pointer(seg->devs, devs,
+				  lockdep_is_held(&seg->lock));
+	kfree_rcu(old, rcu);
+}
+
+static int seg_del_devs_locked(struct te_seg *seg, u32 mask)
+{
+	const struct te_seg_devs *known = seg_known_locked(seg);
+	struct te_seg_devs *old, *devs;
+	u32 i, there = 0;
+
+	lockdep_assert_held(&seg->lock);
+	for (i = 0; i < known->nr; i++)
+		there |= BIT(known->devs[i].dev_id);
+	/* Not while keys come in: some may be of these. */
+	if (mask & ~there || seg->nr_live != seg->nr_rmrs)
+		return -EPROTO;
+
+	old = rcu_dereference_protected(seg->devs, lockdep_is_held(&seg->lock));
+	devs = kmemdup(old, struct_size(old, devs, old->nr),
+		       GFP_KERNEL_ACCOUNT);
+	if (!devs)
+		return -ENOMEM;
+	devs_remove(devs, mask);
+	seg_set_devs_locked(seg, devs);
+	if (seg->next_devs)
+		devs_remove(seg->next_devs, mask);
+	return 0;
+}
+
+static void rmr_del_devs_locked(struct te_seg *seg, struct te_rmr *rmr,
+				u32 mask)
+{
+	struct hlist_node *next;
+	struct te_rmr_keys *k;
+
+	lockdep_assert_held(&seg->lock);
+	if (rmr->coming && mask & BIT(rmr->coming->dev_id))
+		rmr_drop_coming_locked(seg, rmr);
+	hlist_for_each_entry_safe(k, next, &rmr->keys, link) {
+		if (mask & BIT(k->dev_id)) {
+			hlist_del_rcu(&k->link);
+			seg->total_keys -= k->nr;
+			kvfree_rcu(k, rcu);
+		}
+	}
+}
+
+int te_seg_del_devs(struct te_seg *seg, u32 mask)
+{
+	struct mem_cgroup *old = set_active_memcg(seg->memcg);
+	struct te_rmr *rmr;
+	unsigned long id;
+	int ret;
+
+	mutex_lock(&seg->lock);
+	ret = seg_del_devs_locked(seg, mask);
+	mutex_unlock(&seg->lock);
+	set_active_memcg(old);
+	if (ret)
+		return ret;
+	/* Regions come and go by our caller only: submitters need not wait. */
+	xa_for_each(&seg->rmrs, id, rmr) {
+		mutex_lock(&seg->lock);
+		rmr_del_devs_locked(seg, rmr, mask);
+		mutex_unlock(&seg->lock);
+		cond_resched();
+	}
+	return 0;
 }
 
 /* Keys that it holds. */
@@ -437,21 +590,20 @@ int te_seg_del_mr(struct te_seg *seg, u32 mr_id)
 	return rmr ? 0 : -EPROTO;
 }
 
-void te_seg_ready(struct te_seg *seg)
+bool te_seg_ready(struct te_seg *seg)
 {
-	struct te_seg_devs *old;
+	bool changed;
 
 	mutex_lock(&seg->lock);
-	if (seg->next_devs) {
-		old = rcu_replace_pointer(seg->devs, seg->next_devs,
-					  lockdep_is_held(&seg->lock));
-		seg->next_devs = NULL;
-		kfree_rcu(old, rcu);
-	}
+	changed = seg->next_devs && seg->state == TE_SEG_READY;
+	if (seg->next_devs)
+		seg_set_devs_locked(seg, seg->next_devs);
+	seg->next_devs = NULL;
 	if (seg->state == TE_SEG_OPENING)
 		WRITE_ONCE(seg->state, TE_SEG_READY);
 	mutex_unlock(&seg->lock);
 	complete_all(&seg->settled);
+	return changed;
 }
 
 void te_seg_fail(struct te_seg *seg, int error)

@@ -479,6 +479,51 @@ int te_open_hear_keys(struct te_session *s, const void *buf, u32 len)
 	return open_applied(s, o, ret);
 }
 
+int te_open_hear_dev_keys(struct te_session *s, const void *buf, u32 len)
+{
+	struct te_msg_seg_dev_keys msg;
+	struct te_open *o;
+	struct te_seg *seg;
+	int ret;
+
+	ret = te_wire_seg_dev_keys_decode(buf, len, &msg);
+	if (ret)
+		return ret;
+	o = open_lookup(s, msg.cookie);
+	if (!o)
+		return -EPROTO;
+	seg = open_seg_get(o);
+	if (!seg)
+		return 0;
+	ret = te_seg_add_dev_keys(seg, msg.mr_id, msg.dev_id, msg.first,
+				  msg.keys, msg.nr);
+	te_seg_put(seg);
+	return ret;
+}
+
+int te_open_hear_dev_gone(struct te_session *s, const void *buf, u32 len)
+{
+	u32 cookie, dev_mask;
+	struct te_open *o;
+	struct te_seg *seg;
+	int ret;
+
+	ret = te_wire_seg_dev_gone_decode(buf, len, &cookie, &dev_mask);
+	if (ret)
+		return ret;
+	o = open_lookup(s, cookie);
+	if (!o)
+		return -EPROTO;
+	seg = open_seg_get(o);
+	if (!seg)
+		return 0;
+	ret = te_seg_del_devs(seg, dev_mask);
+	if (!ret)
+		te_seg_devs_changed(seg);
+	te_seg_put(seg);
+	return open_applied(s, o, ret);
+}
+
 int te_open_hear_ready(struct te_session *s, const void *buf, u32 len)
 {
 	u32 cookie, reason;
@@ -495,7 +540,8 @@ int te_open_hear_ready(struct te_session *s, const void *buf, u32 len)
 		return -EPROTO;
 	seg = open_seg_get(o);
 	if (seg) {
-		te_seg_ready(seg);
+		if (te_seg_ready(seg))
+			te_seg_devs_changed(seg);
 		te_seg_put(seg);
 	}
 	return 0;

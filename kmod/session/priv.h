@@ -161,16 +161,20 @@ enum te_session_state {
  * @counted: as an answering one, protected by te_sessions_lock
  * @actor: runs the session
  * @free_work: frees it
- * @lock: protects the next four, and what te_serve says
+ * @lock: protects the next seven, and what te_serve says
  * @closed: takes no orders any more
  * @nr_opens: places taken, each by a te_open
  * @orders: te_open that somebody wants something of
  * @news: te_serve whose space has news
+ * @devs_news: there is news of devs
+ * @devs_mapped: ids of devs that regions were mapped on since
+ * @devs_gone: ids of devs that went since
  * @state: actor
  * @sock: actor
  * @peer: holds a reference; killed when the session goes down. Asking: there
  *	from the start; answering: from the hello. Actor, but asking ones read it
  * @page_shift: of the peer, actor
+ * @features: TE_WIRE_FEAT_* that both have, actor
  * @deadline: of DIALING, GREETING, ACCEPTED and CLOSING, jiffies, actor
  * @quiet_since: when we heard or PINGed the peer last, jiffies, actor
  * @nr_pings: since we heard the peer, actor
@@ -202,16 +206,20 @@ struct te_session {
 	struct delayed_work actor;
 	struct work_struct free_work;
 
-	spinlock_t lock; /* protects closed, nr_opens, orders, news */
+	spinlock_t lock; /* protects closed, nr_opens, orders, news of all kinds */
 	bool closed;
 	u32 nr_opens;
 	struct list_head orders;
 	struct list_head news;
+	bool devs_news;
+	u32 devs_mapped;
+	u32 devs_gone;
 
 	enum te_session_state state;
 	struct te_sock sock;
 	struct te_peer *peer;
 	u16 page_shift;
+	u64 features;
 	unsigned long deadline;
 	unsigned long quiet_since;
 	u32 nr_pings;
@@ -276,6 +284,8 @@ int te_open_hear_opened(struct te_session *s, const void *buf, u32 len);
 int te_open_hear_devs(struct te_session *s, const void *buf, u32 len);
 int te_open_hear_mrs(struct te_session *s, const void *buf, u32 len);
 int te_open_hear_keys(struct te_session *s, const void *buf, u32 len);
+int te_open_hear_dev_keys(struct te_session *s, const void *buf, u32 len);
+int te_open_hear_dev_gone(struct te_session *s, const void *buf, u32 len);
 int te_open_hear_ready(struct te_session *s, const void *buf, u32 len);
 int te_open_hear_mr_gone(struct te_session *s, const void *buf, u32 len);
 int te_open_hear_gone(struct te_session *s, const void *buf, u32 len);

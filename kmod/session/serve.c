@@ -13,6 +13,11 @@
  * cursor are compared with the space once ("sweep"). What has gone is told
  * before what comes after it, so a peer never sees two regions overlap.
  *
+ * Devs that came or changed are described again, all that are up; regions behind
+ * the cursor are walked once more for their keys on those that are new, or that
+ * some were mapped on only later ("rekey"). All of that is worked out from what
+ * is there when it is said: changes that come quickly are told as one.
+ *
  * The space calls back under its lock. That only notes things down under
  * te_session.lock and kicks; te_space_unwatch() waits for a call that runs.
  */
@@ -50,7 +55,7 @@ static_assert(TE_SERVE_ROOM >=
 	      TE_WIRE_FRAME(sizeof(struct te_wire_seg_array) +
 			    TE_SERVE_BATCH * sizeof(struct te_wire_mr)));
 static_assert(TE_SERVE_ROOM >=
-	      TE_WIRE_FRAME(sizeof(struct te_wire_seg_keys) +
+	      TE_WIRE_FRAME(sizeof(struct te_wire_seg_dev_keys) +
 			    TE_SERVE_KEYS * sizeof(__le32)));
 
 /**
@@ -73,14 +78,19 @@ static_assert(TE_SERVE_ROOM >=
  * @status: of opening, TE_WIRE_*
  * @end_code: why it ends, TE_WIRE_OK: it does not yet
  * @opened_said: SEG_OPENED sent
- * @devs_said: SEG_DEVS sent
+ * @devs_due: SEG_DEVS is to be sent, for the first time or again
+ * @devs_gone: ids of devs that SEG_DEVS told of and that have gone since
  * @ready_said: SEG_READY sent
  * @gone_said: SEG_GONE sent
  * @close_heard: SEG_CLOSE came
  * @walking: regions may be behind @cursor
  * @sweeping: ids from @sweep_id to @cursor are to be compared
  * @sweep_id: next id of the sweep
- * @dev_mask: devs that SEG_DEVS told of
+ * @dev_mask: ids of devs that SEG_DEVS told of
+ * @rekey: ids of devs whose keys are due for regions below @cursor
+ * @rekey_id: region whose turn it is, or next one
+ * @rekey_devs: ids of devs whose keys are due for that region
+ * @rekey_first: next key of the lowest of them
  * @nr_batch: entries of @batch
  * @at: region of @batch whose keys are due
  * @batch: described, keys are due from @at on
@@ -107,7 +117,8 @@ struct te_serve {
 	u32 status;
 	u32 end_code;
 	bool opened_said;
-	bool devs_said;
+	bool devs_due;
+	u32 devs_gone;
 	bool ready_said;
 	bool gone_said;
 	bool close_heard;
@@ -115,6 +126,10 @@ struct te_serve {
 	bool sweeping;
 	u32 sweep_id;
 	u32 dev_mask;
+	u32 rekey;
+	u32 rekey_id;
+	u32 rekey_devs;
+	u32 rekey_first;
 	u32 nr_batch;
 	u32 at;
 	struct te_mr_desc batch[TE_SERVE_BATCH];
@@ -217,6 +232,7 @@ static struct te_serve *serve_create(struct te_session *s, u32 cookie)
 	v->session = s;
 	INIT_LIST_HEAD(&v->news);
 	v->cookie = cookie;
+	v->devs_due = true;
 	v->walking = true;
 	/* There is something to say from the start. */
 	list_add_tail(&v->busy, &s->busy);
@@ -298,12 +314,50 @@ int te_serve_hear_close(struct te_session *s, const void *buf, u32 len)
 	return 0;
 }
 
+/* From the first region on: what was said of keys is said once more. */
+static void serve_rekey(struct te_serve *v, u32 devs)
+{
+	if (!devs)
+		return;
+	v->rekey |= devs;
+	v->rekey_id = 0;
+	v->rekey_devs = 0;
+}
+
+static void serve_obey_devs(struct te_session *s)
+{
+	unsigned long handle;
+	u32 mapped, gone;
+	struct te_serve *v;
+	bool news;
+
+	spin_lock(&s->lock);
+	news = s->devs_news;
+	mapped = s->devs_mapped;
+	gone = s->devs_gone;
+	s->devs_news = false;
+	s->devs_mapped = 0;
+	s->devs_gone = 0;
+	spin_unlock(&s->lock);
+	if (!news || !(s->features & TE_WIRE_FEAT_DEV_NEWS))
+		return;
+	xa_for_each(&s->serves, handle, v) {
+		if (v->end_code != TE_WIRE_OK || v->status != TE_WIRE_OK)
+			continue;
+		v->devs_due = true;
+		v->devs_gone |= gone & v->dev_mask;
+		serve_rekey(v, mapped & v->dev_mask);
+		serve_busy(v);
+	}
+}
+
 /* Take note of who has news. Actor. */
 void te_serve_obey(struct te_session *s)
 {
 	struct te_serve *v;
 	bool dead;
 
+	serve_obey_devs(s);
 	for (;;) {
 		spin_lock(&s->lock);
 		v = list_first_entry_or_null(&s->news, struct te_serve, news);
@@ -346,9 +400,9 @@ static int serve_say_opened(struct te_serve *v, void *buf)
 
 static int serve_say_devs(struct te_serve *v, void *buf)
 {
+	u32 id, i, nr, n = 0, mask = 0;
 	struct te_msg_dev dev;
 	struct te_rdev *rdevs;
-	u32 id, i, nr, n = 0;
 
 	rdevs = kmalloc_array(TE_MAX_DEVS, sizeof(*rdevs), GFP_KERNEL);
 	if (!rdevs)
@@ -368,11 +422,26 @@ static int serve_say_devs(struct te_serve *v, void *buf)
 			.numa_node = rdevs[i].numa_node,
 		};
 		te_wire_dev_set(buf, n++, &dev);
-		v->dev_mask |= BIT(id);
+		mask |= BIT(id);
 	}
 	kfree(rdevs);
-	v->devs_said = true;
+	serve_rekey(v, mask & ~v->dev_mask);
+	v->dev_mask |= mask;
+	v->devs_due = false;
+	v->ready_said = false;
 	return te_wire_seg_array_encode(buf, TE_WIRE_SEG_DEVS, v->cookie, n);
+}
+
+static int serve_say_dev_gone(struct te_serve *v, void *buf)
+{
+	u32 gone = v->devs_gone;
+
+	v->devs_gone = 0;
+	v->dev_mask &= ~gone;
+	v->rekey &= ~gone;
+	v->rekey_devs &= ~gone;
+	v->rekey_first = 0;
+	return te_wire_seg_dev_gone_encode(buf, v->cookie, gone);
 }
 
 /* Regions went since we looked? Then that is to be told first. */
@@ -526,6 +595,73 @@ static int serve_say_keys(struct te_serve *v, void *buf, u32 room)
 	return 0;
 }
 
+/* Is one to be described first? */
+static bool serve_has_redo(struct te_serve *v)
+{
+	bool ret;
+
+	spin_lock(&v->session->lock);
+	ret = v->nr_redo;
+	spin_unlock(&v->session->lock);
+	return ret;
+}
+
+/* Find the next region with keys to say again. */
+static void serve_next_rekey(struct te_serve *v)
+{
+	struct te_mr_desc desc;
+	u32 i;
+
+	for (i = 0; i < TE_SERVE_SWEEP && !v->rekey_devs; i++) {
+		if (te_space_next_mr(v->space, v->rekey_id, &desc) ||
+		    desc.id >= v->cursor) {
+			v->rekey = 0;
+			return;
+		}
+		/* It may be this one. */
+		if (serve_has_redo(v))
+			return;
+		v->rekey_devs = desc.dev_mask & v->rekey;
+		v->rekey_first = 0;
+		v->rekey_id = desc.id + !v->rekey_devs;
+	}
+}
+
+/* Next keys of a region that the peer knows. Return: bytes, 0 done, -EAGAIN. */
+static int serve_say_dev_keys(struct te_serve *v, void *buf, u32 room)
+{
+	const u32 max = TE_WIRE_DEV_KEYS_ROOM(room);
+	struct te_msg_seg_dev_keys msg = { .cookie = v->cookie };
+	u32 keys[TE_SERVE_KEYS];
+	int i, n;
+
+	if (!v->rekey)
+		return 0;
+	if (!v->rekey_devs)
+		serve_next_rekey(v);
+	if (!v->rekey_devs)
+		return v->rekey ? -EAGAIN : 0;
+
+	msg.mr_id = v->rekey_id;
+	msg.dev_id = __ffs(v->rekey_devs);
+	msg.first = v->rekey_first;
+	do {
+		n = te_space_mr_keys(v->space, msg.mr_id, msg.dev_id,
+				     msg.first + msg.nr, keys,
+				     min_t(u32, max - msg.nr, TE_SERVE_KEYS));
+		for (i = 0; i < n; i++)
+			te_wire_dev_key_set(buf, msg.nr++, keys[i]);
+	} while (n > 0 && msg.nr < max);
+	v->rekey_first += msg.nr;
+	/* That was all, or what is gone is told of by other news. */
+	if (n <= 0) {
+		v->rekey_devs &= v->rekey_devs - 1;
+		v->rekey_first = 0;
+		v->rekey_id += !v->rekey_devs;
+	}
+	return msg.nr ? te_wire_seg_dev_keys_encode(buf, &msg) : -EAGAIN;
+}
+
 static int serve_say_went(struct te_serve *v, void *buf)
 {
 	struct te_session *s = v->session;
@@ -596,11 +732,13 @@ static int serve_say(struct te_serve *v, void *buf, u32 room)
 		return 0;
 	if (v->end_code != TE_WIRE_OK)
 		return serve_say_end(v, buf, TE_WIRE_SEG_GONE, v->end_code);
-	if (!v->devs_said)
-		return serve_say_devs(v, buf);
 	n = serve_say_keys(v, buf, room);
 	if (n)
 		return n;
+	if (v->devs_gone)
+		return serve_say_dev_gone(v, buf);
+	if (v->devs_due)
+		return serve_say_devs(v, buf);
 	n = serve_say_went(v, buf);
 	if (n)
 		return n;
@@ -608,6 +746,9 @@ static int serve_say(struct te_serve *v, void *buf, u32 room)
 	if (n)
 		return n;
 	n = serve_say_redo(v, buf);
+	if (n)
+		return n;
+	n = serve_say_dev_keys(v, buf, room);
 	if (n)
 		return n;
 	n = serve_say_mrs(v, buf);

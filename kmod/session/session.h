@@ -19,6 +19,7 @@
 
 struct net;
 struct te_seg;
+struct te_xport_news;
 
 /* Module parameters, declared as such in main.c. */
 extern unsigned short te_session_port;	/* to listen on, host byte order */
@@ -46,6 +47,9 @@ enum te_session_event {
 
 /* Any context. */
 unsigned long te_session_event_count(enum te_session_event event);
+
+/* What becomes of devs of this node: peers that follow a segment are told. */
+extern const struct te_xport_news te_session_news;
 
 /**
  * te_session_init() - make ready for the calls below

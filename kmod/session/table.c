@@ -20,6 +20,7 @@
 
 #include "event/count.h"
 #include "session/priv.h"
+#include "xport/xport.h"
 
 unsigned short te_session_port = TE_DEFAULT_PORT;
 bool te_session_insecure;
@@ -340,6 +341,39 @@ void te_session_fade(struct net *net, bool fade)
 	}
 	spin_unlock(&te_sessions_lock);
 }
+
+static void session_dev_news(u32 mapped, u32 gone)
+{
+	struct te_session *s;
+
+	spin_lock(&te_sessions_lock);
+	list_for_each_entry(s, &te_sessions, link) {
+		if (s->asking)
+			continue;
+		spin_lock(&s->lock);
+		s->devs_news = true;
+		s->devs_mapped = (s->devs_mapped & ~gone) | mapped;
+		s->devs_gone |= gone;
+		spin_unlock(&s->lock);
+		te_session_kick(s);
+	}
+	spin_unlock(&te_sessions_lock);
+}
+
+static void session_dev_up(u32 dev_id, bool mapped)
+{
+	session_dev_news(mapped ? BIT(dev_id) : 0, 0);
+}
+
+static void session_dev_gone(u32 dev_id)
+{
+	session_dev_news(0, BIT(dev_id));
+}
+
+const struct te_xport_news te_session_news = {
+	.dev_up		= session_dev_up,
+	.dev_gone	= session_dev_gone,
+};
 
 /* One more that answers, if there may be. Actor. */
 bool te_session_count_answering(struct te_session *s)

@@ -111,6 +111,7 @@ static int session_welcome(struct te_session *s, const struct te_msg_hello *hell
 			      false);
 	te_sock_push(&s->sock, te_wire_hello_reply_encode(buf, &reply));
 	s->page_shift = hello->page_shift;
+	s->features = reply.features;
 	s->state = TE_SESSION_ANSWERING;
 	te_session_leave_half_open(s);
 	return 0;
@@ -218,6 +219,10 @@ static const struct session_rule {
 	[TE_WIRE_SEG_MR_GONE] = { BIT(TE_SESSION_ASKING),
 				  te_open_hear_mr_gone },
 	[TE_WIRE_SEG_GONE] = { BIT(TE_SESSION_ASKING), te_open_hear_gone },
+	[TE_WIRE_SEG_DEV_GONE] = { BIT(TE_SESSION_ASKING),
+				   te_open_hear_dev_gone },
+	[TE_WIRE_SEG_DEV_KEYS] = { BIT(TE_SESSION_ASKING),
+				   te_open_hear_dev_keys },
 };
 
 /* May the peer say this now? @type is below TE_WIRE_NR_TYPES. */

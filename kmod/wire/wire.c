@@ -565,6 +565,77 @@ int te_wire_seg_keys_decode(const void *buf, size_t len,
 	return 0;
 }
 
+size_t te_wire_seg_dev_gone_encode(void *buf, u32 cookie, u32 dev_mask)
+{
+	struct te_wire_seg_dev_gone *w;
+
+	w = hdr_encode(buf, TE_WIRE_SEG_DEV_GONE, sizeof(*w));
+	w->cookie = cpu_to_le32(cookie);
+	w->dev_mask = cpu_to_le32(dev_mask);
+	return TE_WIRE_FRAME(sizeof(*w));
+}
+
+int te_wire_seg_dev_gone_decode(const void *buf, size_t len, u32 *cookie,
+				u32 *dev_mask)
+{
+	const struct te_wire_seg_dev_gone *w = buf;
+
+	if (len != sizeof(*w) || !w->cookie || !w->dev_mask)
+		return -EBADMSG;
+	*cookie = le32_to_cpu(w->cookie);
+	*dev_mask = le32_to_cpu(w->dev_mask);
+	return 0;
+}
+
+void te_wire_dev_key_set(void *buf, u32 i, u32 key)
+{
+	struct te_wire_seg_dev_keys *w = buf + sizeof(struct te_wire_hdr);
+
+	w->keys[i] = cpu_to_le32(key);
+}
+
+size_t te_wire_seg_dev_keys_encode(void *buf,
+				   const struct te_msg_seg_dev_keys *msg)
+{
+	struct te_wire_seg_dev_keys *w;
+	u32 length = sizeof(*w) + msg->nr * sizeof(w->keys[0]);
+
+	w = hdr_encode(buf, TE_WIRE_SEG_DEV_KEYS, length);
+	w->cookie = cpu_to_le32(msg->cookie);
+	w->mr_id = cpu_to_le32(msg->mr_id);
+	w->dev_id = cpu_to_le32(msg->dev_id);
+	w->first = cpu_to_le32(msg->first);
+	w->nr = cpu_to_le32(msg->nr);
+	w->reserved = 0;
+	return TE_WIRE_FRAME(length);
+}
+
+int te_wire_seg_dev_keys_decode(const void *buf, size_t len,
+				struct te_msg_seg_dev_keys *msg)
+{
+	const struct te_wire_seg_dev_keys *w = buf;
+	u32 nr;
+
+	if (len < sizeof(*w) || w->reserved || !w->cookie ||
+	    le32_to_cpu(w->dev_id) >= TE_WIRE_MAX_DEVS)
+		return -EBADMSG;
+	nr = le32_to_cpu(w->nr);
+	if (!nr || nr > TE_WIRE_MAX_PAYLOAD / sizeof(w->keys[0]) ||
+	    len != sizeof(*w) + nr * sizeof(w->keys[0]) ||
+	    le32_to_cpu(w->first) > U32_MAX - nr)
+		return -EBADMSG;
+
+	*msg = (struct te_msg_seg_dev_keys) {
+		.cookie = le32_to_cpu(w->cookie),
+		.mr_id = le32_to_cpu(w->mr_id),
+		.dev_id = le32_to_cpu(w->dev_id),
+		.first = le32_to_cpu(w->first),
+		.nr = nr,
+		.keys = w->keys,
+	};
+	return 0;
+}
+
 size_t te_wire_seg_end_encode(void *buf, u8 type, u32 number, u32 reason)
 {
 	struct te_wire_seg_end *w = hdr_encode(buf, type, sizeof(*w));

@@ -24,9 +24,18 @@
  *                               <--  SEG_DEVS, SEG_MRS and SEG_KEYS ...
  *                               <--  SEG_READY
  *                               <--  SEG_MRS, SEG_KEYS, SEG_MR_GONE: news
+ *                               <--  SEG_DEV_GONE: news
+ *                               <--  SEG_DEVS, SEG_DEV_KEYS ..., SEG_READY: news
  *   SEG_CLOSE (handle)          -->
  *                               <--  SEG_GONE (cookie)
  *   PING, PONG, BYE             <->
+ *
+ * With TE_WIRE_FEAT_DEV_NEWS, SEG_DEVS comes again when devs came or can be
+ * reached at another address: those of it are added, or replace what was said of
+ * the same id. Regions that are known already have their keys on new devs in
+ * SEG_DEV_KEYS, then SEG_READY comes again: only now the devs are to be used.
+ * SEG_DEV_GONE takes devs away, with all keys on them; their ids may come again,
+ * as other devs. Neither comes while keys of a region from SEG_MRS are due.
  *
  * An opened segment ends with exactly one SEG_CLOSE and exactly one SEG_GONE,
  * in either order: until a side has sent the one and seen the other it keeps
@@ -35,6 +44,7 @@
 #ifndef TE_WIRE_H
 #define TE_WIRE_H
 
+#include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/in6.h>
 #include <linux/stddef.h>
@@ -64,8 +74,9 @@ void te_wire_init(void);
 #define TE_WIRE_VERSION_MIN	1
 #define TE_WIRE_VERSION_MAX	1
 
-/* Features that both must have; none yet. */
-#define TE_WIRE_FEATURES	0ULL
+/* What is only said to a peer that has the feature, too. */
+#define TE_WIRE_FEAT_DEV_NEWS	BIT_ULL(0)	/* devs of an open segment change */
+#define TE_WIRE_FEATURES	TE_WIRE_FEAT_DEV_NEWS
 
 #define TE_WIRE_MAGIC		0x65742d74U	/* "t-te" */
 #define TE_WIRE_CONN_MAGIC	0x63742d74U	/* "t-tc" */
@@ -95,7 +106,9 @@ enum te_wire_type {
 	TE_WIRE_SEG_MR_GONE = 22,
 	TE_WIRE_SEG_GONE = 23,
 	TE_WIRE_SEG_CLOSE = 24,
-	TE_WIRE_NR_TYPES = 25,
+	TE_WIRE_SEG_DEV_GONE = 25,
+	TE_WIRE_SEG_DEV_KEYS = 26,
+	TE_WIRE_NR_TYPES = 27,
 };
 
 /*
@@ -273,6 +286,31 @@ struct te_wire_seg_keys {
 
 static_assert(sizeof(struct te_wire_seg_keys) == 16);
 
+struct te_wire_seg_dev_gone {
+	__le32 cookie;
+	__le32 dev_mask;	/* bit i: dev i; not 0 */
+};
+
+static_assert(sizeof(struct te_wire_seg_dev_gone) == 8);
+
+/*
+ * Some keys of a region on a dev, by chunk. With @first 0 they begin anew. What
+ * does not follow on the keys before it counts for nothing: the receiver may
+ * have had no room for those.
+ */
+struct te_wire_seg_dev_keys {
+	__le32 cookie;
+	__le32 mr_id;
+	__le32 dev_id;
+	__le32 first;		/* chunk of the first key */
+	__le32 nr;		/* at least 1 */
+	__le32 reserved;
+	__le32 keys[];
+};
+
+static_assert(offsetof(struct te_wire_seg_dev_keys, first) == 12);
+static_assert(sizeof(struct te_wire_seg_dev_keys) == 24);
+
 /* SEG_READY and SEG_GONE carry a cookie, SEG_CLOSE a handle. */
 struct te_wire_seg_end {
 	__le32 number;
@@ -289,6 +327,9 @@ static_assert(sizeof(struct te_wire_seg_end) == 8);
 /* What fits into one frame of @room bytes. */
 #define TE_WIRE_KEYS_ROOM(room)						\
 	(((room) - TE_WIRE_FRAME(sizeof(struct te_wire_seg_keys))) /	\
+	 sizeof(__le32))
+#define TE_WIRE_DEV_KEYS_ROOM(room)					\
+	(((room) - TE_WIRE_FRAME(sizeof(struct te_wire_seg_dev_keys))) / \
 	 sizeof(__le32))
 
 /**
@@ -442,6 +483,24 @@ struct te_msg_seg_keys {
 };
 
 /**
+ * struct te_msg_seg_dev_keys - SEG_DEV_KEYS
+ * @cookie: of the open segment
+ * @mr_id: region
+ * @dev_id: below TE_WIRE_MAX_DEVS
+ * @first: chunk of the first key; @first + @nr does not wrap
+ * @nr: keys, not 0
+ * @keys: borrowed from the frame
+ */
+struct te_msg_seg_dev_keys {
+	u32 cookie;
+	u32 mr_id;
+	u32 dev_id;
+	u32 first;
+	u32 nr;
+	const __le32 *keys;
+};
+
+/**
  * te_wire_common_version() - what to speak with a peer
  * @msg: its hello
  *
@@ -477,6 +536,11 @@ void te_wire_range_set(void *buf, u32 i, u32 first, u32 last);
 size_t te_wire_seg_array_encode(void *buf, u8 type, u32 cookie, u32 nr);
 void te_wire_key_set(void *buf, u32 i, u32 key);
 size_t te_wire_seg_keys_encode(void *buf, u32 cookie, u32 mr_id, u32 nr);
+size_t te_wire_seg_dev_gone_encode(void *buf, u32 cookie, u32 dev_mask);
+/* Set its keys first; @msg->keys is not looked at. */
+void te_wire_dev_key_set(void *buf, u32 i, u32 key);
+size_t te_wire_seg_dev_keys_encode(void *buf,
+				   const struct te_msg_seg_dev_keys *msg);
 
 /**
  * te_wire_hdr_decode() - check a header
@@ -509,6 +573,10 @@ int te_wire_seg_mr_gone_decode(const void *buf, size_t len,
 			       struct te_msg_array *msg);
 int te_wire_seg_keys_decode(const void *buf, size_t len,
 			    struct te_msg_seg_keys *msg);
+int te_wire_seg_dev_gone_decode(const void *buf, size_t len, u32 *cookie,
+				u32 *dev_mask);
+int te_wire_seg_dev_keys_decode(const void *buf, size_t len,
+				struct te_msg_seg_dev_keys *msg);
 int te_wire_seg_end_decode(const void *buf, size_t len, u8 type, u32 *number,
 			   u32 *reason);
 

@@ -21,10 +21,16 @@ static LIST_HEAD(te_all_devs);
 /* Ids come back late: open segments of peers name devs by them. */
 static DEFINE_IDR(te_dev_ids);
 static const struct te_xport_host *te_host;
+static const struct te_xport_news *te_news;
 
 void te_xport_set_host(const struct te_xport_host *host)
 {
 	te_host = host;
+}
+
+void te_xport_set_news(const struct te_xport_news *news)
+{
+	te_news = news;
 }
 
 void te_dev_get(struct te_dev *dev)
@@ -109,26 +115,32 @@ static void dev_unlist_locked(struct te_dev *dev)
 
 int te_dev_up(struct te_dev *dev)
 {
+	bool mapped = false;
 	struct te_mr *mr;
 	int error = 0;
+	bool was_up;
 	int ret;
 
 	mutex_lock(&te_maps_mutex);
+	was_up = dev->up;
 	/* What was registered while it was away is reached through it too. */
 	list_for_each_entry(mr, &te_mrs, link) {
 		if (xa_load(&mr->maps, dev->id))
 			continue;
 		ret = dev_map(dev, mr);
-		if (ret && !dev->up)
+		mapped |= !ret;
+		if (ret && !was_up)
 			pr_warn_ratelimited("te: %s: a region of %llu bytes cannot be mapped: %d\n",
 					    dev->name, te_mr_length(mr), ret);
 		error = error ?: ret;
 	}
-	if (!dev->up) {
+	if (!was_up) {
 		WRITE_ONCE(dev->up, true);
 		list_add_tail_rcu(&dev->link, &te_devs);
 	}
 	mutex_unlock(&te_maps_mutex);
+	if (mapped || !was_up)
+		te_news->dev_up(dev->id, mapped);
 	return error;
 }
 
@@ -162,6 +174,7 @@ static void dev_unmap_all(struct te_dev *dev)
 void te_dev_del(struct te_dev *dev)
 {
 	te_dev_down(dev);
+	te_news->dev_gone(dev->id);
 	te_host->dev_stop(dev);
 
 	mutex_lock(&te_maps_mutex);
@@ -217,6 +230,11 @@ void te_xport_scan(void)
 	list_for_each_entry_rcu(dev, &te_all_devs, all_link)
 		te_host->scan(dev);
 	rcu_read_unlock();
+}
+
+void te_seg_devs_changed(struct te_seg *seg)
+{
+	te_xport_scan();
 }
 
 void te_peer_kill(struct te_peer *peer, int error)

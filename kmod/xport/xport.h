@@ -130,9 +130,24 @@ struct te_xport_host {
 	void (*scan)(struct te_dev *dev);
 };
 
+/**
+ * struct te_xport_news - the room above that tells peers of devs
+ * @dev_up: it is up, maybe at another address, maybe with regions that were not
+ *	@mapped on it before; may sleep
+ * @dev_gone: it does not come back; its id is given away only after that; may
+ *	sleep
+ *
+ * That a dev is down is no news: it keeps what peers know of it.
+ */
+struct te_xport_news {
+	void (*dev_up)(u32 dev_id, bool mapped);
+	void (*dev_gone)(u32 dev_id);
+};
+
 /* RCU list; writers hold te_maps_mutex. */
 extern struct list_head te_devs;
 
+void te_xport_set_news(const struct te_xport_news *news);
 void te_xport_set_host(const struct te_xport_host *host);
 
 /**
@@ -177,6 +192,14 @@ u32 te_dev_describe(struct te_rdev *out, u32 max);
 int te_xport_map_mr(struct te_mr *mr);
 /* Make all movers look for tasks that must end. Any context. */
 void te_xport_scan(void);
+
+/**
+ * te_seg_devs_changed() - the peer's devs are others than before
+ * @seg: the segment; te_seg_devs() has them
+ *
+ * Makes the movers look again. Process context.
+ */
+void te_seg_devs_changed(struct te_seg *seg);
 
 /**
  * te_topo_tier() - how near a dev is to a region

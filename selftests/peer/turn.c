@@ -4,8 +4,9 @@
  * answers and to the one that asks: what is out of turn, repeated or unknown
  * ends the connection and is counted, what is in turn does not.
  *
- * The messages are real ones, heard by listening to te talking to itself; the
- * few that are not said then have eight bytes of payload each.
+ * The messages are real ones, heard by listening to te talking to itself; those
+ * of NICs that come and go are made to fit, and the few that are not said then
+ * have eight bytes of payload each.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@
 enum {
 	HELLO = 1, REPLY = 2, PING = 3, PONG = 4, BYE = 5,
 	OPEN = 16, OPENED = 17, DEVS = 18, MRS = 19, KEYS = 20, READY = 21,
-	MR_GONE = 22, GONE = 23, CLOSE = 24, NR_TYPES = 26,
+	MR_GONE = 22, GONE = 23, CLOSE = 24, DEV_GONE = 25, DEV_KEYS = 26,
+	NR_TYPES = 28,
 };
 
 #define PATIENCE_MS	20000
@@ -34,6 +36,28 @@ FIXTURE(turn)
 	struct relay r;
 	struct te_ioc_stats base;
 };
+
+/* A frame of @nr words, the first of which is the cookie. */
+static void make(int type, const uint32_t *words, uint32_t nr)
+{
+	uint32_t len = nr * sizeof(*words);
+
+	memcpy(msgs[type], msgs[DEVS], FRAME_HEADER + 4);
+	msgs[type][4] = type;
+	memcpy(msgs[type] + 8, &len, 4);
+	memcpy(msgs[type] + FRAME_HEADER + 4, words + 1, len - 4);
+}
+
+/* The first dev goes; the first region has one key more on it. */
+static void make_news(void)
+{
+	uint32_t dev, mr;
+
+	memcpy(&dev, msgs[DEVS] + FRAME_HEADER + 28, 4);
+	memcpy(&mr, msgs[MRS] + FRAME_HEADER + 24, 4);
+	make(DEV_GONE, (uint32_t[]){ 0, 1U << dev }, 2);
+	make(DEV_KEYS, (uint32_t[]){ 0, mr, dev, 0, 1, 0, 77 }, 7);
+}
 
 /* One whole conversation; its frames, or made-up ones, are then in msgs[]. */
 static int overhear(struct pair *p, struct relay *r)
@@ -56,6 +80,7 @@ static int overhear(struct pair *p, struct relay *r)
 		}
 		te_sleep_ms(1);
 	}
+	make_news();
 	for (i = 0; i < NR_TYPES; i++) {
 		if (msgs[i][4])
 			continue;
@@ -204,8 +229,9 @@ struct asking {
 	bool closes;	/* and the segment was closed again */
 };
 
-/* All that may be said of an open segment that is described. */
+/* All that may be said of an open segment, and of one with a region. */
 #define NEWS	(ALWAYS | T(READY) | T(MR_GONE) | T(GONE))
+#define DEV_NEWS	(NEWS | T(DEVS) | T(DEV_GONE) | T(DEV_KEYS))
 
 static const struct asking asking[] = {
 	{ "for the hello", { -HELLO }, T(REPLY), false, false },
@@ -214,12 +240,13 @@ static const struct asking asking[] = {
 	{ "for its description", { -HELLO, REPLY, -OPEN, OPENED },
 	  NEWS | T(DEVS) | T(MRS), false, false },
 	{ "for the end of it", { -HELLO, REPLY, -OPEN, OPENED, DEVS, MRS,
-	  KEYS }, NEWS, false, false },
+	  KEYS }, DEV_NEWS, false, false },
+	{ "for keys", { -HELLO, REPLY, -OPEN, OPENED, DEVS, MRS },
+	  NEWS | T(KEYS), false, false },
 	{ "for nothing", { -HELLO, REPLY, -OPEN, OPENED, DEVS, MRS, KEYS,
-	  READY }, NEWS, true, false },
+	  READY }, DEV_NEWS, true, false },
 	{ "for the answer to its close", { -HELLO, REPLY, -OPEN, OPENED, DEVS,
-	  MRS, KEYS, READY, -CLOSE }, NEWS | T(DEVS) | T(MRS) | T(KEYS), true,
-	  true },
+	  MRS, KEYS, READY, -CLOSE }, DEV_NEWS | T(MRS) | T(KEYS), true, true },
 	{ "for nothing any more", { -HELLO, REPLY, -OPEN, OPENED, DEVS, MRS,
 	  KEYS, READY, -CLOSE, GONE }, ALWAYS, true, true },
 };

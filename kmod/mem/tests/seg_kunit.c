@@ -444,6 +444,188 @@ static void rmr_key_of_one_dev(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, room, 1);
 }
 
+/* The key of a live region's first byte on a dev, or 0: none. */
+static u32 first_key(const struct te_rmr *rmr, u32 dev_id)
+{
+	u32 key;
+	u64 room;
+
+	return te_rmr_key(rmr, dev_id, rmr->desc.base, &key, &room) ? key : 0;
+}
+
+/*
+ * What comes for the region of add_keyed(), which is on dev 3 already, on dev 20
+ * with chunks of 64 KiB: 3 keys.
+ */
+static const struct dev_keys_case {
+	const char *desc;
+	struct {
+		u32 dev_id;
+		u32 first;
+		u32 nr;		/* keys from 200 + first on; 0: the end */
+		int ret;
+	} parts[4];
+	u32 key;		/* of the first byte on dev 20 then */
+	u32 total;		/* keys of the segment then */
+} dev_keys_cases[] = {
+	{ "all at once", { { 20, 0, 3 } }, 200, 46 },
+	{ "one at a time", { { 20, 0, 1 }, { 20, 1, 1 }, { 20, 2, 1 } }, 200,
+	  46 },
+	{ "not all", { { 20, 0, 2 } }, 0, 45 },
+	{ "twice", { { 20, 0, 3 }, { 20, 0, 3 } }, 200, 46 },
+	{ "begun anew", { { 20, 0, 2 }, { 20, 0, 3 } }, 200, 46 },
+	{ "a gap", { { 20, 0, 1 }, { 20, 2, 1 } }, 0, 44 },
+	{ "no beginning", { { 20, 1, 2 } }, 0, 43 },
+	{ "the beginning was another dev's", { { 3, 0, 1 }, { 20, 1, 2 } }, 0,
+	  44 },
+	{ "another dev in between",
+	  { { 20, 0, 1 }, { 3, 0, 3 }, { 20, 1, 2 } }, 0, 43 },
+	{ "one too many", { { 20, 0, 4, -EPROTO } }, 0, 43 },
+	{ "one too many in the second part",
+	  { { 20, 0, 2 }, { 20, 2, 2, -EPROTO } }, 0, 45 },
+	{ "far too many", { { 20, 0, 2 }, { 20, 2, 40, -EPROTO } }, 0, 45 },
+	{ "a dev that was not described", { { 21, 0, 1, -EPROTO } }, 0, 43 },
+	{ "a dev that cannot be", { { U32_MAX, 0, 1, -EPROTO } }, 0, 43 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(dev_keys, dev_keys_cases, desc);
+
+static void seg_add_dev_keys(struct kunit *test)
+{
+	const struct te_rdev rdev = { .dev_id = 20, .chunk_shift = SHIFT_A };
+	const struct dev_keys_case *c = test->param_value;
+	struct seg_fixture *f = test->priv;
+	__le32 keys[KEYED_KEYS];
+	struct te_rmr *rmr;
+	u32 i, k;
+
+	KUNIT_ASSERT_EQ(test, add_keyed(f->seg, 1), 0);
+	KUNIT_ASSERT_EQ(test, add_keys(f->seg, 1, 0, KEYED_KEYS), 0);
+	te_seg_ready(f->seg);
+	KUNIT_ASSERT_EQ(test, te_seg_add_devs(f->seg, &rdev, 1), 0);
+	rmr = lookup(f->seg, KEYED_BASE);
+	KUNIT_ASSERT_NOT_NULL(test, rmr);
+
+	for (i = 0; i < ARRAY_SIZE(c->parts) && c->parts[i].nr; i++) {
+		for (k = 0; k < c->parts[i].nr; k++)
+			keys[k] = cpu_to_le32(200 + c->parts[i].first + k);
+		KUNIT_EXPECT_EQ_MSG(test,
+				    te_seg_add_dev_keys(f->seg, 1,
+							c->parts[i].dev_id,
+							c->parts[i].first, keys,
+							c->parts[i].nr),
+				    c->parts[i].ret, "part %u", i);
+	}
+	KUNIT_EXPECT_EQ(test, first_key(rmr, 20), c->key);
+	KUNIT_EXPECT_EQ(test, first_key(rmr, 9), 103);
+	KUNIT_EXPECT_EQ(test, f->seg->total_keys, c->total);
+	KUNIT_EXPECT_TRUE(test, te_seg_ready(f->seg));
+	KUNIT_EXPECT_FALSE(test, te_seg_ready(f->seg));
+
+	/* All that it holds goes with it. */
+	KUNIT_EXPECT_EQ(test, te_seg_del_mr(f->seg, 1), 0);
+	KUNIT_EXPECT_EQ(test, f->seg->total_keys, 0);
+	KUNIT_EXPECT_EQ(test, te_seg_add_dev_keys(f->seg, 1, 20, 0, keys, 1),
+			-EPROTO);
+}
+
+/* A region that waits for keys is described, not told news of. */
+static void seg_dev_keys_too_early(struct kunit *test)
+{
+	const __le32 keys[3] = { };
+	struct seg_fixture *f = test->priv;
+
+	KUNIT_ASSERT_EQ(test, add_keyed(f->seg, 1), 0);
+	KUNIT_EXPECT_EQ(test, te_seg_add_dev_keys(f->seg, 1, 3, 0, keys, 3),
+			-EPROTO);
+	KUNIT_EXPECT_EQ(test, te_seg_del_devs(f->seg, DEV_A), -EPROTO);
+	KUNIT_EXPECT_EQ(test, add_keys(f->seg, 1, 0, KEYED_KEYS), 0);
+	KUNIT_EXPECT_EQ(test, te_seg_add_dev_keys(f->seg, 1, 3, 0, keys, 3), 0);
+}
+
+/* Of devs 3, 9 and, if it came later, 20. */
+static const struct del_devs_case {
+	const char *desc;
+	u32 mask;
+	bool later;		/* dev 20 is there, and not in use yet */
+	int ret;
+	u32 ids;		/* at once, and when the description is complete */
+	u32 ready_ids;
+	u32 total;
+} del_devs_cases[] = {
+	{ "one", DEV_A, false, 0, DEV_B, DEV_B, 40 },
+	{ "all", DEV_A | DEV_B, false, 0, 0, 0, 0 },
+	{ "one that is not there", BIT(20), false, -EPROTO, DEV_A | DEV_B,
+	  DEV_A | DEV_B, 43 },
+	{ "one of them is not there", DEV_A | BIT(20), false, -EPROTO,
+	  DEV_A | DEV_B, DEV_A | DEV_B, 43 },
+	{ "one while another comes", DEV_A, true, 0, DEV_B, DEV_B | BIT(20),
+	  40 },
+	{ "the one that comes", BIT(20), true, 0, DEV_A | DEV_B, DEV_A | DEV_B,
+	  43 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(del_devs, del_devs_cases, desc);
+
+static void seg_del_devs(struct kunit *test)
+{
+	const struct te_rdev rdev = { .dev_id = 20, .chunk_shift = SHIFT_A };
+	const struct del_devs_case *c = test->param_value;
+	struct seg_fixture *f = test->priv;
+	const __le32 key = 0;
+	struct te_rmr *rmr;
+
+	KUNIT_ASSERT_EQ(test, add_keyed(f->seg, 1), 0);
+	KUNIT_ASSERT_EQ(test, add_keys(f->seg, 1, 0, KEYED_KEYS), 0);
+	te_seg_ready(f->seg);
+	rmr = lookup(f->seg, KEYED_BASE);
+	KUNIT_ASSERT_NOT_NULL(test, rmr);
+	if (c->later) {
+		KUNIT_ASSERT_EQ(test, te_seg_add_devs(f->seg, &rdev, 1), 0);
+		/* Of three. */
+		if (c->mask & BIT(20))
+			KUNIT_ASSERT_EQ(test, te_seg_add_dev_keys(f->seg, 1, 20,
+								  0, &key, 1),
+					0);
+	}
+
+	KUNIT_EXPECT_EQ(test, te_seg_del_devs(f->seg, c->mask), c->ret);
+	KUNIT_EXPECT_EQ(test, ids_in_use(test, f->seg), c->ids);
+	KUNIT_EXPECT_EQ(test, first_key(rmr, 3), c->ids & DEV_A ? 100 : 0);
+	KUNIT_EXPECT_EQ(test, first_key(rmr, 9), c->ids & DEV_B ? 103 : 0);
+	KUNIT_EXPECT_EQ(test, f->seg->total_keys, c->total);
+	te_seg_ready(f->seg);
+	KUNIT_EXPECT_EQ(test, ids_in_use(test, f->seg), c->ready_ids);
+}
+
+/* An id that went may come again as another dev, of other chunks. */
+static void seg_dev_id_again(struct kunit *test)
+{
+	const struct te_rdev rdev = { .dev_id = 3, .chunk_shift = SHIFT_B };
+	struct seg_fixture *f = test->priv;
+	__le32 keys[KEYED_KEYS - KEYED_A];
+	struct te_rmr *rmr;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		keys[i] = cpu_to_le32(300 + i);
+	KUNIT_ASSERT_EQ(test, add_keyed(f->seg, 1), 0);
+	KUNIT_ASSERT_EQ(test, add_keys(f->seg, 1, 0, KEYED_KEYS), 0);
+	te_seg_ready(f->seg);
+	rmr = lookup(f->seg, KEYED_BASE);
+	KUNIT_ASSERT_NOT_NULL(test, rmr);
+
+	KUNIT_EXPECT_EQ(test, te_seg_add_devs(f->seg, &rdev, 1), -EPROTO);
+	KUNIT_ASSERT_EQ(test, te_seg_del_devs(f->seg, DEV_A), 0);
+	KUNIT_ASSERT_EQ(test, te_seg_add_devs(f->seg, &rdev, 1), 0);
+	KUNIT_ASSERT_EQ(test, te_seg_add_dev_keys(f->seg, 1, 3, 0, keys,
+						  ARRAY_SIZE(keys)), 0);
+	KUNIT_EXPECT_TRUE(test, te_seg_ready(f->seg));
+	KUNIT_EXPECT_EQ(test, first_key(rmr, 3), 300);
+	KUNIT_EXPECT_EQ(test, ids_in_use(test, f->seg), DEV_A | DEV_B);
+	KUNIT_EXPECT_EQ(test, f->seg->total_keys, 80);
+}
+
 /* Regions 0x1000 to 0x1fff, 0x2000 to 0x200f, and the last byte of all. */
 static const struct seg_buffers_case {
 	const char *desc;
@@ -532,6 +714,10 @@ static struct kunit_case seg_cases[] = {
 	KUNIT_CASE(seg_keys_for_taken_place),
 	KUNIT_CASE_PARAM(rmr_keys, rmr_key_gen_params),
 	KUNIT_CASE(rmr_key_of_one_dev),
+	KUNIT_CASE_PARAM(seg_add_dev_keys, dev_keys_gen_params),
+	KUNIT_CASE(seg_dev_keys_too_early),
+	KUNIT_CASE_PARAM(seg_del_devs, del_devs_gen_params),
+	KUNIT_CASE(seg_dev_id_again),
 	KUNIT_CASE_PARAM(seg_buffers, seg_buffers_gen_params),
 	KUNIT_CASE_PARAM(seg_states, seg_state_gen_params),
 	{}

@@ -149,6 +149,19 @@ static const struct edge edges[] = {
 	EDGE(SEG_KEYS, "cookie 0", -EBADMSG, { 0, 4, 0 }),
 	EDGE(SEG_KEYS, "of region 0", 0, { 4, 4, 0 }),
 
+	EDGE(SEG_DEV_GONE, "cookie 0", -EBADMSG, { 0, 4, 0 }),
+	EDGE(SEG_DEV_GONE, "none", -EBADMSG, { 4, 4, 0 }),
+	EDGE(SEG_DEV_GONE, "all", 0, { 4, 4, U32_MAX }),
+	EDGE(SEG_DEV_KEYS, "cookie 0", -EBADMSG, { 0, 4, 0 }),
+	EDGE(SEG_DEV_KEYS, "of region 0", 0, { 4, 4, 0 }),
+	EDGE(SEG_DEV_KEYS, "dev 0", 0, { 8, 4, 0 }),
+	EDGE(SEG_DEV_KEYS, "dev 32", -EBADMSG, { 8, 4, 32 }),
+	EDGE(SEG_DEV_KEYS, "dev -1", -EBADMSG, { 8, 4, U32_MAX }),
+	EDGE(SEG_DEV_KEYS, "from the first chunk on", 0, { 12, 4, 0 }),
+	EDGE(SEG_DEV_KEYS, "up to the last chunk", 0,
+	     { 12, 4, U32_MAX - 3 }),
+	EDGE(SEG_DEV_KEYS, "round the end", -EBADMSG, { 12, 4, U32_MAX - 2 }),
+
 	EDGE(CONN_HELLO, "version N - 1", -EPROTO,
 	     { 4, 1, TE_WIRE_VERSION_MIN - 1 }),
 	EDGE(CONN_HELLO, "version N + 1", -EPROTO,
@@ -227,6 +240,7 @@ static const struct array arrays[] = {
 	{ "SEG_MRS", SAMPLE_SEG_MRS, 4, 8, 32 },
 	{ "SEG_MR_GONE", SAMPLE_SEG_MR_GONE, 4, 8, 8 },
 	{ "SEG_KEYS", SAMPLE_SEG_KEYS, 8, 16, 4 },
+	{ "SEG_DEV_KEYS", SAMPLE_SEG_DEV_KEYS, 16, 24, 4 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(array, arrays, desc);
@@ -299,7 +313,10 @@ static void decode_full_frames(struct kunit *test)
 		{ "mrs", SAMPLE_SEG_MRS, TE_WIRE_SEG_MRS, 2047, 0 },
 		{ "ranges", SAMPLE_SEG_MR_GONE, TE_WIRE_SEG_MR_GONE, 8191, 0 },
 		{ "keys", SAMPLE_SEG_KEYS, TE_WIRE_SEG_KEYS, 16380, 0 },
+		{ "keys of a dev", SAMPLE_SEG_DEV_KEYS, TE_WIRE_SEG_DEV_KEYS,
+		  16378, 0 },
 	};
+	struct te_msg_seg_dev_keys dev_keys = { .cookie = 1 };
 	const size_t room = TE_WIRE_FRAME(TE_WIRE_MAX_PAYLOAD);
 	u8 *frame = kunit_kzalloc(test, room, GFP_KERNEL);
 	u8 *again = kunit_kzalloc(test, room, GFP_KERNEL);
@@ -311,6 +328,7 @@ static void decode_full_frames(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, frame);
 	KUNIT_ASSERT_NOT_NULL(test, again);
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		dev_keys.nr = rows[i].nr;
 		for (n = 0; n < rows[i].nr; n++) {
 			switch (rows[i].type) {
 			case TE_WIRE_SEG_DEVS:
@@ -329,12 +347,17 @@ static void decode_full_frames(struct kunit *test)
 			case TE_WIRE_SEG_MR_GONE:
 				te_wire_range_set(frame, n, n, n + 1);
 				break;
+			case TE_WIRE_SEG_DEV_KEYS:
+				te_wire_dev_key_set(frame, n, n);
+				break;
 			default:
 				te_wire_key_set(frame, n, n);
 			}
 		}
 		if (rows[i].type == TE_WIRE_SEG_KEYS)
 			len = te_wire_seg_keys_encode(frame, 1, 1, rows[i].nr);
+		else if (rows[i].type == TE_WIRE_SEG_DEV_KEYS)
+			len = te_wire_seg_dev_keys_encode(frame, &dev_keys);
 		else
 			len = te_wire_seg_array_encode(frame, rows[i].type, 1,
 						       rows[i].nr);

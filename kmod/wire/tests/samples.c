@@ -576,6 +576,79 @@ static int seg_keys_recode(struct kunit *test, const void *buf, size_t len,
 	return te_wire_seg_keys_encode(out, msg.cookie, msg.mr_id, msg.nr);
 }
 
+/* ---- news of devs */
+
+static const u8 seg_dev_gone_bytes[] = {
+	0x04, 0x03, 0x02, 0x01, 0x01, 0x00, 0x00, 0x80,
+};
+
+static size_t seg_dev_gone_encode(void *buf)
+{
+	return te_wire_seg_dev_gone_encode(buf, 0x01020304, 0x80000001);
+}
+
+static int seg_dev_gone_recode(struct kunit *test, const void *buf, size_t len,
+			       void *out)
+{
+	struct {
+		u32 cookie;
+		u32 dev_mask;
+	} msg;
+	int ret;
+
+	memset(&msg, POISON, sizeof(msg));
+	ret = te_wire_seg_dev_gone_decode(buf, len, &msg.cookie, &msg.dev_mask);
+	if (refused(test, ret, &msg, sizeof(msg)))
+		return ret;
+	KUNIT_EXPECT_NE(test, msg.cookie, 0);
+	KUNIT_EXPECT_NE(test, msg.dev_mask, 0);
+	return te_wire_seg_dev_gone_encode(out, msg.cookie, msg.dev_mask);
+}
+
+static const u8 seg_dev_keys_bytes[] = {
+	0x04, 0x03, 0x02, 0x01, 0x08, 0x07, 0x06, 0x05,
+	0x1f, 0x00, 0x00, 0x00, 0x18, 0x17, 0x16, 0x15,
+	0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	0x14, 0x13, 0x12, 0x11, 0x00, 0x00, 0x00, 0x00,
+	0xff, 0xff, 0xff, 0xff,
+};
+
+static size_t seg_dev_keys_encode(void *buf)
+{
+	static const struct te_msg_seg_dev_keys msg = {
+		.cookie = 0x01020304,
+		.mr_id = 0x05060708,
+		.dev_id = 31,
+		.first = 0x15161718,
+		.nr = 3,
+	};
+
+	te_wire_dev_key_set(buf, 0, 0x11121314);
+	te_wire_dev_key_set(buf, 1, 0);
+	te_wire_dev_key_set(buf, 2, U32_MAX);
+	return te_wire_seg_dev_keys_encode(buf, &msg);
+}
+
+static int seg_dev_keys_recode(struct kunit *test, const void *buf, size_t len,
+			       void *out)
+{
+	struct te_msg_seg_dev_keys msg;
+	u32 i;
+	int ret;
+
+	memset(&msg, POISON, sizeof(msg));
+	ret = te_wire_seg_dev_keys_decode(buf, len, &msg);
+	if (refused(test, ret, &msg, sizeof(msg)))
+		return ret;
+	KUNIT_EXPECT_NE(test, msg.cookie, 0);
+	KUNIT_EXPECT_LT(test, msg.dev_id, TE_WIRE_MAX_DEVS);
+	KUNIT_EXPECT_NE(test, msg.nr, 0);
+	KUNIT_EXPECT_GT(test, msg.first + msg.nr, msg.first);
+	for (i = 0; i < msg.nr; i++)
+		te_wire_dev_key_set(out, i, le32_to_cpu(msg.keys[i]));
+	return te_wire_seg_dev_keys_encode(out, &msg);
+}
+
 /* ---- private data of data connections */
 
 static const u8 conn_hello_bytes[48] = {
@@ -696,6 +769,10 @@ const struct te_wire_sample te_wire_samples[NR_SAMPLES] = {
 	       seg_gone_recode),
 	SAMPLE(SEG_CLOSE, TE_WIRE_SEG_CLOSE, seg_end_bytes, seg_close_encode,
 	       seg_close_recode),
+	SAMPLE(SEG_DEV_GONE, TE_WIRE_SEG_DEV_GONE, seg_dev_gone_bytes,
+	       seg_dev_gone_encode, seg_dev_gone_recode),
+	SAMPLE(SEG_DEV_KEYS, TE_WIRE_SEG_DEV_KEYS, seg_dev_keys_bytes,
+	       seg_dev_keys_encode, seg_dev_keys_recode),
 	SAMPLE(CONN_HELLO, 0, conn_hello_bytes, conn_hello_encode,
 	       conn_hello_recode),
 	SAMPLE(CONN_REPLY, 0, conn_reply_bytes, conn_reply_encode,
