@@ -114,6 +114,7 @@ patterns()
 		[    2.000000] ==================================================================
 		[    2.000000] BUG: KCSAN: data-race in one_of_the_core / another
 		[    2.000000]  process_one_work+0x1/0x2
+		[    2.000000] Workqueue: te_rdma conn_close_work [te]
 		[    2.000000] ==================================================================
 	LINES
 	! klog_complaint "$work/klog" >/dev/null || bad=1
