@@ -27,6 +27,11 @@ MODULE_PARM_DESC(workers_per_dev, "mover threads of each dev, 1 to 8 (2)");
 module_param_named(max_ep, te_max_ep, uint, 0444);
 MODULE_PARM_DESC(max_ep, "endpoints that each dev keeps (256)");
 
+module_param_named(retry_cnt, te_retry_cnt, uint, 0644);
+MODULE_PARM_DESC(retry_cnt, "failures that one slice survives before its task fails (9)");
+module_param_named(busy_poll_us, te_busy_poll_us, uint, 0644);
+MODULE_PARM_DESC(busy_poll_us, "microseconds that a mover polls before it sleeps (50)");
+
 static int te_store_param_set(const char *val, const struct kernel_param *kp)
 {
 	return te_ep_store_set_policy(val);

@@ -18,7 +18,8 @@ KSRC=$("$VM/kernel.sh" source) || exit 1
 ARROWS='
 chardev netlink
 monitor
-worker session
+session
+worker
 rdma* tcp* local*
 endpoint
 core

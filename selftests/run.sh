@@ -140,6 +140,7 @@ quick()
 	# shellcheck disable=SC2086 # a list
 	round um wire 900 $suites
 	round um loop 300 xfer
+	round um rails 300 rail
 	# shellcheck disable=SC2086 # a list
 	test_build kunit $forced
 }
@@ -166,11 +167,13 @@ full()
 	# shellcheck disable=SC2086 # a list
 	round um wire 900 $suites
 	round um loop 300 xfer
+	round um rails 300 rail
 	# shellcheck disable=SC2086 # a list
 	test_build kunit $forced
 	# shellcheck disable=SC2086 # a list
 	round 6.12 wire 2400 uapi32 $suites
 	round 6.1 wire 900 uapi uapi32 mem xfer ring
+	round 6.12 rails 600 rail
 	# no RoCE: nothing may depend on it
 	round um wire-siw 600 xfer peer
 	round 6.12 wire-siw 600 xfer/batch xfer/lengths peer/nic

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * chardev/ioctl_submit: from requests in user memory to tasks on shards.
+ * chardev/ioctl_submit: from requests in user memory to tasks in paths.
  *
  * All or nothing: requests are copied in a few at a time, each once, checked
  * and resolved into the batch's free tasks; only when all are good does the
@@ -41,8 +41,6 @@ static void leave_seg(struct te_submit *s)
 static int enter_seg(struct te_submit *s, u32 id)
 {
 	struct te_seg *seg;
-	struct te_dev *dev;
-	u32 rdev;
 
 	if (s->seg && s->seg_id == id)
 		return 0;
@@ -52,10 +50,8 @@ static int enter_seg(struct te_submit *s, u32 id)
 		return -ENOENT;
 	if (te_seg_gone(seg))
 		return -ESTALE;
-	dev = te_route_pick(seg, &rdev);
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	te_dev_put(dev);
+	if (!te_route_exists(seg))
+		return -ENXIO;
 	mutex_lock(&seg->lock);
 	s->seg = seg;
 	s->seg_id = id;
@@ -107,30 +103,11 @@ static int prepare_all(struct te_submit *s, u64 uaddr, u32 nr)
 	return ret;
 }
 
-static void queue_run(struct te_dev *dev, struct te_peer *peer,
-		      struct list_head *run)
-{
-	struct te_task *task, *next;
-	int ret;
-
-	if (list_empty(run))
-		return;
-	ret = IS_ERR(dev) ? PTR_ERR(dev) : te_queue_tasks(dev, peer, run);
-	if (!ret)
-		return;
-	list_for_each_entry_safe(task, next, run, link) {
-		list_del(&task->link);
-		te_task_fail(task, ret);
-	}
-}
-
-/* Put admitted tasks on their shards, those of one segment in a row at once. */
+/* Let admitted tasks be pulled, those for one segment in a row at once. */
 static void queue_all(struct te_batch *batch, u32 first, u32 nr)
 {
-	struct te_dev *dev = NULL;
 	struct te_seg *seg = NULL;
 	LIST_HEAD(run);
-	u32 rdev = 0;
 	u32 i;
 
 	for (i = first; i < first + nr; i++) {
@@ -142,24 +119,18 @@ static void queue_all(struct te_batch *batch, u32 first, u32 nr)
 		}
 		if (task->seg != seg) {
 			if (seg) {
-				queue_run(dev, seg->peer, &run);
+				te_worker_queue(seg, &run);
 				te_seg_put(seg);
 			}
-			if (!IS_ERR_OR_NULL(dev))
-				te_dev_put(dev);
 			seg = task->seg;
 			te_seg_get(seg);
-			dev = te_route_pick(seg, &rdev);
 		}
-		task->rdev = rdev;
 		list_add_tail(&task->link, &run);
 	}
 	if (seg) {
-		queue_run(dev, seg->peer, &run);
+		te_worker_queue(seg, &run);
 		te_seg_put(seg);
 	}
-	if (!IS_ERR_OR_NULL(dev))
-		te_dev_put(dev);
 }
 
 static int submit_locked(struct te_ctx *ctx,

@@ -33,16 +33,18 @@
 #define TE_SLICE_BYTES	65536U
 #define TE_TAIL_BYTES	16384U
 
+/* Failures that one slice survives; module parameter. */
+extern unsigned int te_retry_cnt;
+
 /* Regions that one request may cross, on each side. */
 #define TE_MAX_SPANS	256U
 
 /**
  * struct te_task - one request in flight
- * @link: on a shard, an endpoint or a mover's list while @queued
+ * @link: in its peer's path while @queued
  * @batch: it lives in
  * @slot: its status slot
  * @op: TE_READ or TE_WRITE
- * @rdev: id of the peer's dev that it goes to
  * @laddr: local address
  * @raddr: remote address
  * @length: bytes
@@ -59,7 +61,7 @@
  * @done: bytes of finished slices
  * @redo: slices to send again
  * @inflight: slices with a transport
- * @queued: a mover has it on a list
+ * @queued: it waits for movers to cut from it
  * @ended: it is over, in @state
  * @state: terminal state
  * @end_state: not 0: TE_CANCELED or TE_TIMEOUT as soon as it is quiet
@@ -70,7 +72,6 @@ struct te_task {
 	struct te_batch *batch;
 	struct te_slot *slot;
 	u32 op;
-	u32 rdev;
 	u64 laddr;
 	u64 raddr;
 	u64 length;
@@ -149,6 +150,8 @@ struct te_batch {
  * @lkey: local key
  * @rkey: remote key
  * @error: 0, or -errno of the failure
+ * @first_error: 0, or -errno of its first failure
+ * @tries: failures so far
  * @flushed: not tried, through no fault of its own: send it again
  */
 struct te_slice {
@@ -163,6 +166,8 @@ struct te_slice {
 	u32 lkey;
 	u32 rkey;
 	int error;
+	int first_error;
+	u32 tries;
 	bool flushed;
 };
 
@@ -227,31 +232,47 @@ void te_task_release(struct te_task *task);
 int te_task_prepare(struct te_task *task, const struct te_request *req,
 		    struct te_space *space, struct te_seg *seg);
 
-/* A mover takes the task off its list: ends it when it is quiet. */
+/* It waits no longer, and is on no list: ends when it is quiet. */
 void te_task_unqueue(struct te_task *task);
 /* The same after a failure that is not of one slice. */
 void te_task_fail(struct te_task *task, int error);
+/*
+ * Give back what an ended task held, show its end, wake who waits. It and its
+ * batch may be gone then.
+ */
+void te_task_gone(struct te_task *task);
 /* It must send no more: failed, cancelled, timed out, segment gone. */
 bool te_task_doomed(struct te_task *task);
 
+enum te_cut {
+	TE_CUT_MORE,	/* a slice, and the task has more */
+	TE_CUT_LAST,	/* perhaps a slice; nothing is left to cut now */
+	TE_CUT_ENDED,	/* no slice: the task has ended */
+	TE_CUT_MISFIT,	/* no slice: it cannot go this way */
+	TE_CUT_NOMEM,	/* no slice: there is no memory for one now */
+};
+
 /**
- * te_slice_cut() - next slice of a task for a dev
- * @task: queued with the calling mover
- * @dev: whose keys to use
- * @more: false: nothing is left to cut now, the mover unqueues the task
+ * te_slice_cut() - next slice of a task for a rail
+ * @task: queued; the caller holds the lock of its path
+ * @dev: local end of the rail
+ * @rdev_id: its other end, id of the peer's dev
+ * @slice: the slice, counted as in flight, or NULL
  *
- * Return: the slice, counted as in flight, or NULL: with @more there is no memory
- * for one now.
+ * After LAST and ENDED the task is not queued any more: the caller takes it off
+ * its list before it drops the path's lock. After ENDED it calls te_task_gone().
+ *
+ * Return: enum te_cut.
  */
-struct te_slice *te_slice_cut(struct te_task *task, struct te_dev *dev,
-			      bool *more);
+enum te_cut te_slice_cut(struct te_task *task, struct te_dev *dev, u32 rdev_id,
+			 struct te_slice **slice);
 /* It was moved: free it. */
 void te_slice_complete(struct te_slice *slice);
-/* It failed with @slice->error: the task fails; free it. */
-void te_slice_fail(struct te_slice *slice);
 /*
- * It was flushed: to be sent again, unless the task is doomed. Return: true
- * when the task was on no queue and now is the caller's to queue.
+ * It was flushed, or failed with @slice->error: it is sent again, unless the
+ * task is doomed, the peer refused it, or it has failed too often: then the task
+ * fails with the slice's first error. Return: true when the task was not queued
+ * and now is: the caller puts it on its path.
  */
 bool te_slice_redo(struct te_slice *slice);
 
@@ -259,15 +280,19 @@ bool te_slice_redo(struct te_slice *slice);
 u32 te_slice_len(u64 left, u64 local_room, u64 remote_room);
 
 /**
- * te_route_pick() - the rail for a segment
- * @seg: READY
- * @rdev: id of the peer's dev
+ * te_route_score() - how well a peer's dev suits a local one
+ * @self: the local one
+ * @rdev: the peer's
+ * @named: the address that the peer was dialled by
+ * @turn: place of @rdev among the peer's devs, counted from where @self has its
+ *	place among ours
  *
- * Return: the local dev with a reference, or ERR_PTR(-ENXIO) no common rail.
+ * Pure.
+ * Return: the more the better, less than 0: not at all.
  */
-struct te_dev *te_route_pick(struct te_seg *seg, u32 *rdev);
-/* The choice alone: one of @devs or NULL, no reference. RCU read side held. */
-struct te_dev *te_route_best(struct list_head *devs, const struct te_seg *seg,
-			     u32 *rdev);
+int te_route_score(const struct te_rdev *self, const struct te_rdev *rdev,
+		   const struct in6_addr *named, u32 turn);
+/* Is there any rail between our devs that are up and the segment's? */
+bool te_route_exists(struct te_seg *seg);
 
 #endif /* TE_CORE_H */

@@ -1,66 +1,61 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * core/route: which rail, a local dev and a peer's dev, carries a segment.
+ * core/route: which of a peer's devs a local one should talk to.
  *
- * Runs in the submitter, starts nothing and waits for nothing. Of all pairs
- * that speak the same address family, the best one wins: the peer's dev whose
- * address the segment was opened by, a local dev that is not that same device,
- * the longest common prefix of the two addresses.
+ * Pure arithmetic over addresses, for submitters and movers. A pair must speak
+ * the same address family. Better than the device itself is any other; then the
+ * longer common prefix of both addresses wins, up to what subnets are long; then
+ * the address that the peer was dialled by; and among equals our devs spread
+ * over the peer's, so that each carries its share.
  */
-#include <linux/err.h>
 #include <linux/rculist.h>
 #include <net/ipv6.h>
 
 #include "core/core.h"
 
-/* Weights: each outweighs the sum of those below; prefixes are 0 to 128. */
-#define TE_SCORE_NAMED		1024
-#define TE_SCORE_NOT_SELF	256
+/* Weights: each outweighs the sum of those below. */
+#define TE_SCORE_NOT_SELF	(512 * TE_MAX_DEVS)
+#define TE_SCORE_PREFIX		(2 * TE_MAX_DEVS)	/* for each bit */
+#define TE_SCORE_NAMED		TE_MAX_DEVS
 
-static int rail_score(const struct te_seg *seg, const struct te_rdev *self,
-		      const struct te_rdev *rdev)
+/* Bits that tell subnets apart: beyond them addresses are equally near. */
+#define TE_PREFIX_IPV4		(96 + 24)
+#define TE_PREFIX_IPV6		64
+
+int te_route_score(const struct te_rdev *self, const struct te_rdev *rdev,
+		   const struct in6_addr *named, u32 turn)
 {
-	int score;
+	bool ipv4 = ipv6_addr_v4mapped(&self->addr);
+	int enough = ipv4 ? TE_PREFIX_IPV4 : TE_PREFIX_IPV6;
+	int prefix, score;
 
-	if (ipv6_addr_v4mapped(&self->addr) != ipv6_addr_v4mapped(&rdev->addr))
+	if (ipv4 != ipv6_addr_v4mapped(&rdev->addr))
 		return -1;
-	score = min(ipv6_addr_diff(&self->addr, &rdev->addr), 128);
-	if (ipv6_addr_equal(&rdev->addr, &seg->peer->addr))
-		score += TE_SCORE_NAMED;
+	prefix = min(ipv6_addr_diff(&self->addr, &rdev->addr), enough);
+	score = prefix * TE_SCORE_PREFIX + (TE_MAX_DEVS - 1) - turn;
 	if (!ipv6_addr_equal(&rdev->addr, &self->addr))
 		score += TE_SCORE_NOT_SELF;
+	if (prefix < enough && ipv6_addr_equal(&rdev->addr, named))
+		score += TE_SCORE_NAMED;
 	return score;
 }
 
-struct te_dev *te_route_best(struct list_head *devs, const struct te_seg *seg,
-			     u32 *rdev)
+bool te_route_exists(struct te_seg *seg)
 {
-	const struct te_seg_devs *rdevs = te_seg_devs(seg);
-	struct te_dev *dev, *best = NULL;
-	int score, best_score = -1;
+	const struct te_seg_devs *rdevs;
+	struct te_dev *dev;
+	bool found = false;
 	u32 i;
 
-	list_for_each_entry_rcu(dev, devs, link) {
-		for (i = 0; i < rdevs->nr; i++) {
-			score = rail_score(seg, &dev->self, &rdevs->devs[i]);
-			if (score > best_score) {
-				best_score = score;
-				best = dev;
-				*rdev = rdevs->devs[i].dev_id;
-			}
-		}
-	}
-	return best;
-}
-
-struct te_dev *te_route_pick(struct te_seg *seg, u32 *rdev)
-{
-	struct te_dev *best;
-
 	rcu_read_lock();
-	best = te_route_best(&te_devs, seg, rdev);
-	if (best && !te_dev_tryget(best))
-		best = NULL;
+	rdevs = te_seg_devs(seg);
+	list_for_each_entry_rcu(dev, &te_devs, link) {
+		for (i = 0; i < rdevs->nr && !found; i++)
+			found = te_route_score(&dev->self, &rdevs->devs[i],
+					       &seg->peer->addr, 0) >= 0;
+		if (found)
+			break;
+	}
 	rcu_read_unlock();
-	return best ? best : ERR_PTR(-ENXIO);
+	return found;
 }

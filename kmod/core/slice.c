@@ -3,8 +3,9 @@
  * core/slice: lazy cutting of tasks, and what becomes of a slice.
  *
  * A slice is allocated when a mover has room to post it and freed when it has
- * moved, failed, or is dropped with its task; it is on exactly one list at any
- * time. Called by movers only. The pool lets them go on when memory is short.
+ * moved, failed for good, or is dropped with its task; it is on exactly one list
+ * at any time. Called by movers only; several may cut from one task. The pool
+ * lets them go on when memory is short.
  */
 #include <linux/mempool.h>
 #include <linux/slab.h>
@@ -12,6 +13,8 @@
 #include "core/core.h"
 #include "core/task.h"
 #include "event/count.h"
+
+unsigned int te_retry_cnt = 9;
 
 /* Enough for one mover's chain. */
 #define TE_SLICE_RESERVE	64
@@ -101,7 +104,7 @@ static struct te_rmr *task_rmr_at(struct te_task *task, u64 addr)
 
 /* Find keys at @offset; @slice->len is at most @left. Return: 0 or -errno. */
 static int slice_resolve(struct te_slice *slice, struct te_task *task,
-			 struct te_dev *dev, u64 offset, u64 left)
+			 struct te_dev *dev, u32 rdev_id, u64 offset, u64 left)
 {
 	u64 laddr = task->laddr + offset, raddr = task->raddr + offset;
 	struct te_rmr *rmr = task_rmr_at(task, raddr);
@@ -111,7 +114,7 @@ static int slice_resolve(struct te_slice *slice, struct te_task *task,
 		return -ESTALE;
 	if (!te_mr_key(task_mr_at(task, laddr), dev->id, laddr, &slice->lkey,
 		       &slice->laddr, &local_room) ||
-	    !te_rmr_key(rmr, task->rdev, raddr, &slice->rkey, &remote_room))
+	    !te_rmr_key(rmr, rdev_id, raddr, &slice->rkey, &remote_room))
 		return -ENXIO;
 
 	slice->task = task;
@@ -119,6 +122,8 @@ static int slice_resolve(struct te_slice *slice, struct te_task *task,
 	slice->raddr = raddr;
 	slice->len = te_slice_len(left, local_room, remote_room);
 	slice->error = 0;
+	slice->first_error = 0;
+	slice->tries = 0;
 	slice->flushed = false;
 	return 0;
 }
@@ -128,26 +133,29 @@ static int slice_resolve(struct te_slice *slice, struct te_task *task,
  * may be too long for this dev's chunks: the rest stays there.
  */
 static int slice_take_locked(struct te_slice *slice, struct te_task *task,
-			     struct te_dev *dev, struct te_slice **spent)
+			     struct te_dev *dev, u32 rdev_id,
+			     struct te_slice **spent)
 {
 	struct te_slice *redo;
 	int ret;
 
 	lockdep_assert_held(&task->batch->lock);
+	if (te_task_doomed(task))
+		return -ECANCELED;
 	redo = list_first_entry_or_null(&task->redo, struct te_slice, link);
 	if (!redo) {
-		if (task->cursor == task->length)
-			return -ENODATA;
-		ret = slice_resolve(slice, task, dev, task->cursor,
+		ret = slice_resolve(slice, task, dev, rdev_id, task->cursor,
 				    task->length - task->cursor);
 		if (!ret)
 			task->cursor += slice->len;
 		return ret;
 	}
 
-	ret = slice_resolve(slice, task, dev, redo->offset, redo->len);
+	ret = slice_resolve(slice, task, dev, rdev_id, redo->offset, redo->len);
 	if (ret)
 		return ret;
+	slice->first_error = redo->first_error;
+	slice->tries = redo->tries;
 	redo->offset += slice->len;
 	redo->len -= slice->len;
 	if (!redo->len) {
@@ -157,35 +165,46 @@ static int slice_take_locked(struct te_slice *slice, struct te_task *task,
 	return 0;
 }
 
-struct te_slice *te_slice_cut(struct te_task *task, struct te_dev *dev,
-			      bool *more)
+static enum te_cut slice_cut_locked(struct te_slice *slice,
+				    struct te_task *task, int ret)
 {
-	struct te_slice *slice = slice_alloc();
-	struct te_slice *spent = NULL;
-	int ret = -ENODATA;
-
-	*more = true;
-	if (!slice)
-		return NULL;
-	spin_lock(&task->batch->lock);
-	if (!te_task_doomed(task)) {
-		ret = slice_take_locked(slice, task, dev, &spent);
-		if (!ret)
-			task->inflight++;
-		else if (ret != -ENODATA)
-			te_task_set_error_locked(task, ret);
+	lockdep_assert_held(&task->batch->lock);
+	if (ret == -ENXIO)
+		return TE_CUT_MISFIT;
+	if (!ret) {
+		task->inflight++;
+		if (task->cursor < task->length || !list_empty(&task->redo))
+			return TE_CUT_MORE;
+	} else if (ret != -ECANCELED) {
+		te_task_set_error_locked(task, ret);
 	}
-	*more = !ret && (task->cursor < task->length ||
-			 !list_empty(&task->redo));
+	task->queued = false;
+	return te_task_settle_locked(task) ? TE_CUT_ENDED : TE_CUT_LAST;
+}
+
+enum te_cut te_slice_cut(struct te_task *task, struct te_dev *dev, u32 rdev_id,
+			 struct te_slice **slice)
+{
+	struct te_slice *new = slice_alloc();
+	struct te_slice *spent = NULL;
+	enum te_cut cut;
+	int ret;
+
+	*slice = NULL;
+	if (!new)
+		return TE_CUT_NOMEM;
+	spin_lock(&task->batch->lock);
+	ret = slice_take_locked(new, task, dev, rdev_id, &spent);
+	cut = slice_cut_locked(new, task, ret);
 	spin_unlock(&task->batch->lock);
 
 	if (spent)
 		te_slice_free(spent);
-	if (ret) {
-		te_slice_free(slice);
-		return NULL;
-	}
-	return slice;
+	if (ret)
+		te_slice_free(new);
+	else
+		*slice = new;
+	return cut;
 }
 
 void te_slice_complete(struct te_slice *slice)
@@ -203,24 +222,28 @@ void te_slice_complete(struct te_slice *slice)
 		te_task_gone(task);
 }
 
-void te_slice_fail(struct te_slice *slice)
+/*
+ * Is the task over because of this slice? The peer's NIC cannot tell why it
+ * refused one, the news of the session can.
+ */
+static int slice_verdict_locked(struct te_slice *slice)
 {
 	struct te_task *task = slice->task;
-	bool ended;
 
-	spin_lock(&task->batch->lock);
-	task->inflight--;
-	/* The peer's NIC cannot tell us, the session can. */
+	lockdep_assert_held(&task->batch->lock);
+	if (!slice->error)
+		return 0;
+	if (!slice->first_error)
+		slice->first_error = slice->error;
 	if (READ_ONCE(task_rmr_at(task, slice->raddr)->gone))
-		slice->error = -ESTALE;
-	else if (te_seg_gone(task->seg))
-		slice->error = READ_ONCE(task->seg->error) ?: -ESTALE;
-	te_task_set_error_locked(task, slice->error);
-	ended = te_task_settle_locked(task);
-	spin_unlock(&task->batch->lock);
-	te_slice_free(slice);
-	if (ended)
-		te_task_gone(task);
+		return -ESTALE;
+	if (te_seg_gone(task->seg))
+		return READ_ONCE(task->seg->error) ?: -ESTALE;
+	if (slice->error == -EREMOTEIO || slice->tries >= te_retry_cnt)
+		return slice->first_error;
+	slice->tries++;
+	slice->error = 0;
+	return 0;
 }
 
 bool te_slice_redo(struct te_slice *slice)
@@ -228,9 +251,13 @@ bool te_slice_redo(struct te_slice *slice)
 	struct te_task *task = slice->task;
 	bool ended = false, requeue = false;
 	bool doomed;
+	int error;
 
 	spin_lock(&task->batch->lock);
 	task->inflight--;
+	error = slice_verdict_locked(slice);
+	if (error)
+		te_task_set_error_locked(task, error);
 	doomed = te_task_doomed(task);
 	if (doomed) {
 		ended = te_task_settle_locked(task);

@@ -29,6 +29,7 @@
 #include "xport/xport.h"
 
 struct te_ep_store;
+struct te_rail;
 
 enum te_ep_state {
 	TE_EP_NEW,
@@ -39,9 +40,6 @@ enum te_ep_state {
 	TE_EP_DEAD,
 	TE_EP_NR_STATES,
 };
-
-/* Contexts that share an endpoint fairly; more of them share turns. */
-#define TE_NR_FLOWS	16U
 
 /**
  * struct te_ep_key - what an endpoint is found by
@@ -77,13 +75,11 @@ struct te_ep_key {
  * @was_ready: it carried data, or could have
  * @event_error: -errno, set from interrupts: the mover retires it
  * @link: the mover's: all its endpoints
- * @active_link: the mover's: endpoints with tasks
- * @flows: the mover's: tasks to cut from, te_task.link; contexts spread over
- *	them and have their turns in order, whatever number of tasks each has
- * @flow: the mover's: whose turn it is
- * @turn: the mover's: slices left of that turn
- * @nr_queued: the mover's: tasks in @flows
+ * @rail: the mover's: whose endpoint it is
+ * @made: the mover's: jiffies
+ * @proven: the mover's: something has gone over it
  * @inflight: the mover's: slices posted
+ * @bytes: the mover's: of the slices posted
  * @stuck: the mover's: oldest posted slice whose task must end, or NULL; only
  *	compared, never followed
  * @stuck_since: the mover's: jiffies since when it is @stuck
@@ -111,12 +107,11 @@ struct te_ep {
 	int event_error;
 
 	struct list_head link;
-	struct list_head active_link;
-	struct list_head flows[TE_NR_FLOWS];
-	u32 flow;
-	u32 turn;
-	u32 nr_queued;
+	struct te_rail *rail;
+	unsigned long made;
+	bool proven;
 	u32 inflight;
+	u64 bytes;
 	const struct te_slice *stuck;
 	unsigned long stuck_since;
 };
@@ -146,21 +141,6 @@ bool te_ep_set_state(struct te_ep *ep, enum te_ep_state to);
 bool te_ep_fail(struct te_ep *ep, int error);
 /* Its QP had a fatal event: the mover retires it. Any context. */
 void te_ep_event(struct te_ep *ep, int error);
-
-/* The mover's: a task waits on the endpoint, or no longer. */
-static inline void te_ep_enqueue(struct te_ep *ep, struct te_task *task)
-{
-	u32 flow = task->batch->ring->flow % TE_NR_FLOWS;
-
-	list_add_tail(&task->link, &ep->flows[flow]);
-	ep->nr_queued++;
-}
-
-static inline void te_ep_dequeue(struct te_ep *ep, struct te_task *task)
-{
-	list_del(&task->link);
-	ep->nr_queued--;
-}
 
 static inline enum te_ep_state te_ep_state(const struct te_ep *ep)
 {

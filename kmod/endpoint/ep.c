@@ -19,8 +19,6 @@ static const u8 te_ep_moves[TE_EP_NR_STATES] = {
 void te_ep_init(struct te_ep *ep, struct te_mover *mover, struct te_peer *peer,
 		const struct te_rdev *rdev)
 {
-	u32 i;
-
 	kref_init(&ep->ref);
 	ep->key.peer_id = peer->id;
 	ep->key.dev_id = rdev->dev_id;
@@ -34,9 +32,6 @@ void te_ep_init(struct te_ep *ep, struct te_mover *mover, struct te_peer *peer,
 	spin_lock_init(&ep->lock);
 	INIT_LIST_HEAD(&ep->store_link);
 	INIT_LIST_HEAD(&ep->link);
-	INIT_LIST_HEAD(&ep->active_link);
-	for (i = 0; i < TE_NR_FLOWS; i++)
-		INIT_LIST_HEAD(&ep->flows[i]);
 	te_count(TE_NR_ENDPOINTS, 1);
 }
 

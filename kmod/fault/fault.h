@@ -46,7 +46,7 @@ enum te_delay_point {
 	TE_DELAY_SEG_OPENED,	/* description here, id not shown */
 	TE_DELAY_SESSION_LOST,	/* peer dead, segments not told */
 	TE_DELAY_ACCEPTED,	/* socket accepted, no session yet */
-	TE_DELAY_EP_FOUND,	/* endpoint looked up, not kept */
+	TE_DELAY_EP_FOUND,	/* endpoint found, not kept */
 	TE_DELAY_EP_CONNECT,	/* QP made, nothing sent */
 	TE_DELAY_CONN_PUBLISH,	/* connection accepted, on no list */
 	TE_DELAY_DEV_BROKEN,	/* dev cannot register, is on the list still */

@@ -25,6 +25,8 @@
 #include <linux/xarray.h>
 #include <linux/te.h>
 
+#include "peer/peer.h"
+
 struct mm_struct;
 struct net;
 struct te_dev;
@@ -43,9 +45,6 @@ struct te_peer;
 extern struct mutex te_maps_mutex;
 /* All regions of the node, te_mr.link; protected by it. */
 extern struct list_head te_mrs;
-
-/* Devs of one node: their ids are indices below this. */
-#define TE_MAX_DEVS		32
 
 /**
  * struct te_mr_map - one te_mr on one dev
@@ -334,22 +333,6 @@ void te_unpin(struct te_mr *mr);
 void te_mr_drop_all(struct te_space *space);
 
 /**
- * struct te_rdev - a peer's dev, as its description tells
- * @addr: IPv4-mapped or IPv6 address of its connection manager
- * @port: of its connection manager, host byte order
- * @chunk_shift: of its registrations, PAGE_SHIFT of its node to 40
- * @dev_id: its id at the peer, below TE_MAX_DEVS
- * @numa_node: -1 unknown
- */
-struct te_rdev {
-	struct in6_addr addr;
-	u16 port;
-	u16 chunk_shift;
-	u32 dev_id;
-	s32 numa_node;
-};
-
-/**
  * struct te_seg_devs - the devs of a peer that a segment can be reached through
  * @rcu: frees it
  * @nr: entries of @devs
@@ -490,11 +473,10 @@ int te_seg_add_dev_keys(struct te_seg *seg, u32 mr_id, u32 dev_id, u32 first,
 /* Devs of the ids in @mask are gone, and all keys on them, at once. */
 int te_seg_del_devs(struct te_seg *seg, u32 mask);
 int te_seg_del_mr(struct te_seg *seg, u32 mr_id);
-/*
- * What was described is complete: its devs can be used. READY, unless GONE
- * already. Return: true when it was READY before and has other devs now.
- */
-bool te_seg_ready(struct te_seg *seg);
+/* What was described is complete: its devs can be used. */
+void te_seg_use_devs(struct te_seg *seg);
+/* The same, and it is READY, unless GONE already. */
+void te_seg_ready(struct te_seg *seg);
 /* GONE with -errno @error (the first one counts); wakes who waits for it. */
 void te_seg_fail(struct te_seg *seg, int error);
 

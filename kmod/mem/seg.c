@@ -590,20 +590,23 @@ int te_seg_del_mr(struct te_seg *seg, u32 mr_id)
 	return rmr ? 0 : -EPROTO;
 }
 
-bool te_seg_ready(struct te_seg *seg)
+void te_seg_use_devs(struct te_seg *seg)
 {
-	bool changed;
-
 	mutex_lock(&seg->lock);
-	changed = seg->next_devs && seg->state == TE_SEG_READY;
 	if (seg->next_devs)
 		seg_set_devs_locked(seg, seg->next_devs);
 	seg->next_devs = NULL;
+	mutex_unlock(&seg->lock);
+}
+
+void te_seg_ready(struct te_seg *seg)
+{
+	te_seg_use_devs(seg);
+	mutex_lock(&seg->lock);
 	if (seg->state == TE_SEG_OPENING)
 		WRITE_ONCE(seg->state, TE_SEG_READY);
 	mutex_unlock(&seg->lock);
 	complete_all(&seg->settled);
-	return changed;
 }
 
 void te_seg_fail(struct te_seg *seg, int error)

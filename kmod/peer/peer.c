@@ -12,6 +12,18 @@
 /* Published peers by the low half of their token. */
 static DEFINE_XARRAY(te_peers);
 static atomic64_t te_peer_ids;
+static DEFINE_SPINLOCK(te_peer_list_lock);
+static LIST_HEAD(te_peer_list);
+
+static void path_init(struct te_path *path)
+{
+	u32 i;
+
+	spin_lock_init(&path->lock);
+	INIT_LIST_HEAD(&path->rails);
+	for (i = 0; i < TE_NR_FLOWS; i++)
+		INIT_LIST_HEAD(&path->flows[i].tasks);
+}
 
 struct te_peer *te_peer_create(const struct in6_addr *addr, u32 scope_id)
 {
@@ -26,6 +38,10 @@ struct te_peer *te_peer_create(const struct in6_addr *addr, u32 scope_id)
 	peer->scope_id = scope_id;
 	spin_lock_init(&peer->lock);
 	INIT_LIST_HEAD(&peer->conns);
+	path_init(&peer->path);
+	spin_lock(&te_peer_list_lock);
+	list_add(&peer->link, &te_peer_list);
+	spin_unlock(&te_peer_list_lock);
 	return peer;
 }
 
@@ -36,12 +52,36 @@ void te_peer_get(struct te_peer *peer)
 
 static void peer_release(struct kref *ref)
 {
-	kfree(container_of(ref, struct te_peer, ref));
+	struct te_peer *peer = container_of(ref, struct te_peer, ref);
+
+	spin_lock(&te_peer_list_lock);
+	list_del(&peer->link);
+	spin_unlock(&te_peer_list_lock);
+	kfree(peer);
 }
 
 void te_peer_put(struct te_peer *peer)
 {
 	kref_put(&peer->ref, peer_release);
+}
+
+struct te_peer *te_peer_next(struct te_peer *prev)
+{
+	struct te_peer *peer;
+
+	spin_lock(&te_peer_list_lock);
+	peer = prev ? prev : list_entry(&te_peer_list, struct te_peer, link);
+	list_for_each_entry_continue(peer, &te_peer_list, link) {
+		/* One that is being released is still listed. */
+		if (kref_get_unless_zero(&peer->ref))
+			break;
+	}
+	if (list_entry_is_head(peer, &te_peer_list, link))
+		peer = NULL;
+	spin_unlock(&te_peer_list_lock);
+	if (prev)
+		te_peer_put(prev);
+	return peer;
 }
 
 int te_peer_publish(struct te_peer *peer)

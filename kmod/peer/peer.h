@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * peer: nodes with a live session, and the tokens by which data connections are
- * recognised.
+ * peer: nodes with a live session, the tokens by which data connections are
+ * recognised, and the queue of what waits to go there.
  *
  * A session makes a te_peer and kills it when it is lost. Segments, endpoints
  * and connections keep the memory alive, not the session. Only accepted peers
@@ -16,6 +16,11 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
+
+/* Devs of one node: in masks of 32 bits. */
+#define TE_MAX_DEVS		32
+/* Contexts that share a peer fairly; more of them share turns. */
+#define TE_NR_FLOWS		16U
 
 /* Far more than a node's devs need: QPs times devs times devs. */
 #define TE_PEER_MAX_CONNS	1024U
@@ -32,11 +37,66 @@ struct te_conn {
 };
 
 /**
+ * struct te_rdev - a peer's dev, as its description tells
+ * @addr: IPv4-mapped or IPv6 address of its connection manager
+ * @port: of its connection manager, host byte order
+ * @chunk_shift: of its registrations, PAGE_SHIFT of its node to 40
+ * @dev_id: its id at the peer, below TE_MAX_DEVS
+ * @numa_node: -1 unknown
+ */
+struct te_rdev {
+	struct in6_addr addr;
+	u16 port;
+	u16 chunk_shift;
+	u32 dev_id;
+	s32 numa_node;
+};
+
+/**
+ * struct te_flow - tasks of some contexts
+ * @tasks: te_task.link, next one first
+ * @nr: of @tasks
+ * @credit: bytes left of its turn; less than 0: taken in advance
+ */
+struct te_flow {
+	struct list_head tasks;
+	u32 nr;
+	s32 credit;
+};
+
+/**
+ * struct te_path - what waits to go to a peer, and the rails that pull from it
+ * @lock: protects all of it; te_batch.lock and te_queue.lock nest inside
+ * @flows: contexts spread over them, and have their turns in order, whatever
+ *	number of tasks each has
+ * @flow: whose turn it is
+ * @nr: tasks in @flows
+ * @rails: te_rail.path_link, the one that had work last comes last
+ * @nr_rails: of @rails
+ * @rdev_mask: ids of the peer's devs
+ * @rdevs: the peer's devs by id
+ *
+ * Filled by the worker room; here it only lives and dies.
+ */
+struct te_path {
+	spinlock_t lock; /* protects all below */
+	struct te_flow flows[TE_NR_FLOWS];
+	u32 flow;
+	u32 nr;
+	struct list_head rails;
+	u32 nr_rails;
+	u32 rdev_mask;
+	struct te_rdev rdevs[TE_MAX_DEVS];
+};
+
+/**
  * struct te_peer - a node with a live session
  * @ref: the session, each te_seg, each te_ep and each te_conn hold one
  * @id: of this object, never reused: key of the endpoint stores
  * @token: secret both nodes know, chosen by the accepting one; a data
  *	connection must show it
+ * @link: with all peers
+ * @path: what waits to go there
  * @node_id: of the peer, from its hello
  * @boot_gen: of the peer, from its hello
  * @addr: the address its session runs to (IPv4-mapped or IPv6)
@@ -52,6 +112,8 @@ struct te_peer {
 	struct kref ref;
 	u64 id;
 	u64 token;
+	struct list_head link;
+	struct te_path path;
 	u8 node_id[16];
 	u64 boot_gen;
 	struct in6_addr addr;
@@ -66,6 +128,11 @@ struct te_peer {
 struct te_peer *te_peer_create(const struct in6_addr *addr, u32 scope_id);
 void te_peer_get(struct te_peer *peer);
 void te_peer_put(struct te_peer *peer);
+/*
+ * Walk over all peers, published or not: the one after @prev, whose reference it
+ * takes over, with a reference. NULL: that was the last, or there is none.
+ */
+struct te_peer *te_peer_next(struct te_peer *prev);
 /**
  * te_peer_publish() - give an accepted peer a token and make it findable
  * @peer: the peer; te_peer_kill() takes it back

@@ -89,7 +89,9 @@ static void rdev_start_work(struct work_struct *work)
 	int ret;
 
 	te_delay(TE_DELAY_DEV_BROKEN);
-	if (READ_ONCE(rdev->going))
+	te_rdma_read_port(rdev);
+	/* Nothing can be connected; the link's return starts this again. */
+	if (READ_ONCE(rdev->going) || READ_ONCE(rdev->dev.no_link))
 		return;
 	ret = te_rdma_find_addr(rdev, &addr, &scope_id);
 	if (ret)
@@ -119,18 +121,6 @@ void te_rdma_restart(struct te_rdma_dev *rdev, unsigned int delay_ms)
 {
 	queue_delayed_work(te_rdma_wq, &rdev->start_work,
 			   msecs_to_jiffies(delay_ms));
-}
-
-/* May come in atomic context. */
-static void rdev_event(struct ib_event_handler *handler, struct ib_event *event)
-{
-	struct te_rdma_dev *rdev = container_of(handler, struct te_rdma_dev,
-						events);
-
-	if ((event->event == IB_EVENT_GID_CHANGE ||
-	     event->event == IB_EVENT_PORT_ACTIVE) &&
-	    event->element.port_num == rdev->port)
-		te_rdma_restart(rdev, 0);
 }
 
 static void rdev_release(struct te_dev *dev)
@@ -180,6 +170,7 @@ static struct te_rdma_dev *rdev_alloc(struct ib_device *ib, u32 port)
 	spin_lock_init(&rdev->lock);
 	INIT_LIST_HEAD(&rdev->conns);
 	init_waitqueue_head(&rdev->idle);
+	init_waitqueue_head(&rdev->linked);
 	return rdev;
 }
 
@@ -228,8 +219,7 @@ static int rdev_add(struct ib_device *ib, u32 port, struct list_head *list)
 		goto err_free_cq;
 
 	list_add_tail(&rdev->link, list);
-	INIT_IB_EVENT_HANDLER(&rdev->events, ib, rdev_event);
-	ib_register_event_handler(&rdev->events);
+	te_rdma_monitor_start(rdev);
 	te_rdma_watch_addr(rdev);
 	te_rdma_restart(rdev, 0);
 	return 0;
@@ -246,10 +236,10 @@ err_free:
 static void rdev_del(struct te_rdma_dev *rdev)
 {
 	te_rdma_unwatch_addr(rdev);
-	ib_unregister_event_handler(&rdev->events);
-	WRITE_ONCE(rdev->going, true);
+	te_rdma_monitor_stop(rdev);
 	cancel_delayed_work_sync(&rdev->start_work);
 	te_dev_del(&rdev->dev);
+	wait_var_event(&rdev->closing, !atomic_read(&rdev->closing));
 	te_rdma_unlisten(rdev);
 	te_rdma_drop_conns(rdev);
 	te_rdma_svc_stop(rdev);

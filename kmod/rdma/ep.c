@@ -212,19 +212,21 @@ static void qp_to_error(struct te_rdma_qp *qp)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
-	if (qp->id && qp->id->qp) {
+	if (qp->id && qp->id->qp)
 		ib_modify_qp(qp->id->qp, &attr, IB_QP_STATE);
-		rdma_disconnect(qp->id);
-	}
 }
 
+static void qp_destroy(struct te_rdma_qp *qp)
+{
+	if (qp->id && qp->id->qp)
+		rdma_destroy_qp(qp->id);
+}
+
+/* Tells the peer, if it is connected. */
 static void qp_end(struct te_rdma_qp *qp)
 {
-	if (!qp->id)
-		return;
-	if (qp->id->qp)
-		rdma_destroy_qp(qp->id);
-	rdma_destroy_id(qp->id);
+	if (qp->id)
+		rdma_destroy_id(qp->id);
 	qp->id = NULL;
 }
 
@@ -232,6 +234,7 @@ static void ep_close_work(struct work_struct *work)
 {
 	struct te_rdma_ep *rep = container_of(work, struct te_rdma_ep,
 					      close_work);
+	struct te_rdma_dev *rdev = to_rdma_dev(rep->ep.dev);
 	u32 i;
 
 	flush_work(&rep->connect_work);
@@ -244,15 +247,21 @@ static void ep_close_work(struct work_struct *work)
 	wait_for_completion_timeout(&rep->ep.quiet,
 				    msecs_to_jiffies(TE_RDMA_DRAIN_MS));
 	for (i = 0; i < rep->nr_qps; i++)
-		qp_end(&rep->qp[i]);
-
+		qp_destroy(&rep->qp[i]);
 	te_ep_set_state(&rep->ep, TE_EP_DEAD);
+
+	te_rdma_await_link(rdev);
+	for (i = 0; i < rep->nr_qps; i++)
+		qp_end(&rep->qp[i]);
+	if (atomic_dec_and_test(&rdev->closing))
+		wake_up_var(&rdev->closing);
 	te_ep_put(&rep->ep);
 }
 
 void te_rdma_ep_close(struct te_ep *ep)
 {
 	te_ep_get(ep);
+	atomic_inc(&to_rdma_dev(ep->dev)->closing);
 	queue_work(te_rdma_wq, &to_rdma_ep(ep)->close_work);
 }
 

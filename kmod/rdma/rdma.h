@@ -39,6 +39,9 @@ extern unsigned int te_rdma_qp_timeout;
 #define TE_RDMA_RESOLVE_MS	2000
 #define TE_RDMA_DRAIN_MS	2000	/* for flushed completions to come */
 #define TE_RDMA_RESTART_MS	1000
+#define TE_RDMA_MONITOR_MS	1000
+#define TE_RDMA_NEWS_MS		50	/* for a port's event to come */
+#define TE_RDMA_LINK_MS		5000	/* for a link to come back */
 /* Connections that peers may have to one dev. */
 #define TE_RDMA_MAX_CONNS	16384U
 
@@ -110,6 +113,9 @@ struct te_rdma_proof {
  * @events: asynchronous events
  * @inet: IPv4 addresses that come and go
  * @inet6: the same of IPv6
+ * @monitor_work: reads the port's state, each second
+ * @linked: woken when the port has a link, and when the dev goes
+ * @closing: endpoints that still have connections to end
  * @lock: protects @stopping, @conns and @nr_conns, and for who reads it at any
  *	time, the dev's address and @scope_id
  * @stopping: no new connections
@@ -139,6 +145,9 @@ struct te_rdma_dev {
 	struct ib_event_handler events;
 	struct notifier_block inet;
 	struct notifier_block inet6;
+	struct delayed_work monitor_work;
+	wait_queue_head_t linked;
+	atomic_t closing;
 	spinlock_t lock; /* protects address, stopping, conns, nr_conns */
 	bool stopping;
 	struct list_head conns;
@@ -251,6 +260,14 @@ int te_rdma_post_send(struct ib_qp *qp, const struct ib_send_wr *first,
 
 /* dev.c: run the start work in @delay_ms, unless the dev goes */
 void te_rdma_restart(struct te_rdma_dev *rdev, unsigned int delay_ms);
+
+/* monitor.c */
+void te_rdma_monitor_start(struct te_rdma_dev *rdev);
+void te_rdma_monitor_stop(struct te_rdma_dev *rdev);
+/* Has the port a link? May sleep. */
+void te_rdma_read_port(struct te_rdma_dev *rdev);
+/* Wait, not for ever, until it has one. */
+void te_rdma_await_link(struct te_rdma_dev *rdev);
 
 /* svc.c */
 int te_rdma_svc_start(struct te_rdma_dev *rdev);

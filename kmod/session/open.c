@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 
 #include "session/priv.h"
+#include "worker/worker.h"
 #include "xport/xport.h"
 
 /* A session that was there may turn out stale: then find another, or dial. */
@@ -518,8 +519,7 @@ int te_open_hear_dev_gone(struct te_session *s, const void *buf, u32 len)
 	if (!seg)
 		return 0;
 	ret = te_seg_del_devs(seg, dev_mask);
-	if (!ret)
-		te_seg_devs_changed(seg);
+	ret = ret ?: te_worker_offer(seg);
 	te_seg_put(seg);
 	return open_applied(s, o, ret);
 }
@@ -539,12 +539,15 @@ int te_open_hear_ready(struct te_session *s, const void *buf, u32 len)
 	if (!o)
 		return -EPROTO;
 	seg = open_seg_get(o);
-	if (seg) {
-		if (te_seg_ready(seg))
-			te_seg_devs_changed(seg);
-		te_seg_put(seg);
-	}
-	return 0;
+	if (!seg)
+		return 0;
+	/* Before anybody can submit: without a rail that would fail. */
+	te_seg_use_devs(seg);
+	ret = te_worker_offer(seg);
+	if (!ret)
+		te_seg_ready(seg);
+	te_seg_put(seg);
+	return open_applied(s, o, ret);
 }
 
 /* Only what is there costs anything, however wide the peer's range is. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * worker/internal: what worker.c, queue.c and eps.c share and nobody else uses.
+ * worker/internal: what the files of this room share and nobody else uses.
  */
 #ifndef TE_WORKER_INTERNAL_H
 #define TE_WORKER_INTERNAL_H
@@ -18,19 +18,19 @@
 /* te_worker.flags */
 enum {
 	TE_WORKER_KICKED,	/* go round once more before you sleep */
-	TE_WORKER_LOOK,		/* look at endpoints and for doomed tasks */
-	TE_WORKER_STOP,		/* end everything with -ENODEV */
+	TE_WORKER_LOOK,		/* look at endpoints and rails */
+	TE_WORKER_STOP,		/* take down everything */
 };
 
 /**
  * struct te_queue - one shard
- * @lock: protects the rest
- * @tasks: te_task.link, oldest first
+ * @lock: protects the rest; nests inside te_path.lock
+ * @rails: te_rail.queue_link, those that have something to pull
  * @closed: the dev stops
  */
 struct te_queue {
-	spinlock_t lock; /* protects tasks, closed */
-	struct list_head tasks;
+	spinlock_t lock; /* protects rails, closed */
+	struct list_head rails;
 	bool closed;
 } ____cacheline_aligned_in_smp;
 
@@ -42,14 +42,17 @@ struct te_queue {
  * @flags: TE_WORKER_*
  * @stopped: completed when TE_WORKER_STOP has been obeyed
  * @eps: all its endpoints, te_ep.link
- * @active: those with tasks, te_ep.active_link
- * @requeue: tasks to be put on an endpoint, te_task.link
- * @starved: tasks that wait for room in the store, te_task.link
+ * @rails: all its rails, te_rail.link
+ * @active: those that pull, te_rail.active_link
  * @finished: te_slice.link, from the transport
- * @stuck: an endpoint is stuck: look again in time
- * @no_slices: there was no memory to cut any: try again in time
- * @look_at: jiffies when to look again while @stuck, @no_slices, or with
- *	@starved tasks
+ * @no_link: the dev had no link when it last looked
+ * @waits: an endpoint connects, or is stuck: look again
+ * @look_at: jiffies, when
+ * @no_slices: none could be cut though tasks wait: try again in time
+ * @starved: a rail waits for room in the store: try again in time
+ * @paused: some rail waits for its pause to end, at
+ * @resume_at: jiffies
+ * @idle_since: ns, when it last had something to do
  *
  * Only @flags is touched by others.
  */
@@ -60,13 +63,17 @@ struct te_worker {
 	unsigned long flags;
 	struct completion stopped;
 	struct list_head eps;
+	struct list_head rails;
 	struct list_head active;
-	struct list_head requeue;
-	struct list_head starved;
 	struct list_head finished;
-	bool stuck;
-	bool no_slices;
+	bool no_link;
+	bool waits;
 	unsigned long look_at;
+	bool no_slices;
+	bool starved;
+	bool paused;
+	unsigned long resume_at;
+	u64 idle_since;
 };
 
 /**
@@ -85,23 +92,134 @@ struct te_workers {
 	struct te_worker worker[];
 };
 
+/**
+ * struct te_health - how a rail did with one of the peer's devs
+ * @fails: failures in a row, none of them long after the one before
+ * @until: jiffies; it pauses until then
+ * @worked: it has moved something
+ */
+struct te_health {
+	u32 fails;
+	unsigned long until;
+	bool worked;
+};
+
+/**
+ * struct te_rail - a local dev's way to a peer
+ * @w: its mover
+ * @queue: its shard
+ * @peer: other end; holds a reference
+ * @path_link: in te_path.rails; te_path.lock
+ * @queue_link: in te_queue.rails; te_queue.lock
+ * @active: it is on its shard, or its mover pulls for it; te_path.lock
+ * @recheck: the peer's devs have changed; te_path.lock
+ * @open: it could take more at once: a hint for others
+ * @link: the mover's: with all its rails
+ * @active_link: the mover's: with those that pull
+ * @ep: the mover's: endpoint in use, or NULL
+ * @nr_eps: the mover's: endpoints of it, those that drain too
+ * @health: the mover's: by id of the peer's dev
+ *
+ * Made by te_rail_create(), for ever its mover's, which frees it when the peer is
+ * dead or the dev stops.
+ */
+struct te_rail {
+	struct te_worker *w;
+	struct te_queue *queue;
+	struct te_peer *peer;
+	struct list_head path_link;
+	struct list_head queue_link;
+	bool active;
+	bool recheck;
+	bool open;
+	struct list_head link;
+	struct list_head active_link;
+	struct te_ep *ep;
+	u32 nr_eps;
+	struct te_health health[TE_MAX_DEVS];
+};
+
 static inline const struct te_transport_ops *worker_ops(struct te_worker *w)
 {
 	return w->mover.dev->ops;
 }
 
-/* queue.c: take all tasks of a mover's shards over to @requeue. */
-bool te_worker_take(struct te_worker *w);
+/* ---- queue.c: shards */
+/* Of all rails to a peer, on each dev. */
+u32 te_shard_of(u64 peer_id);
 void te_queue_init(struct te_queue *queue);
 /* Nothing may be put on it any more. */
 void te_queue_close(struct te_queue *queue);
+/* False: the dev stops. Kicks the mover otherwise. */
+bool te_queue_rail(struct te_rail *rail);
+void te_queue_forget(struct te_rail *rail);
+/* Take all rails of a mover's shards over to @active. */
+bool te_worker_take(struct te_worker *w);
 
-/* eps.c */
-/* Put a queued task on its endpoint, made if need be; or end it. */
-void te_worker_attach(struct te_worker *w, struct te_task *task);
-/* Look at every endpoint; act on what changed; end doomed tasks. */
-void te_worker_look(struct te_worker *w);
-/* No tasks and nothing in flight: it may be evicted, or is quiet. */
+/* ---- health.c: pure */
+bool te_health_paused(const struct te_health *health, unsigned long now);
+/* Something went over it: forget its failures. */
+void te_health_good(struct te_health *health);
+/**
+ * te_health_fail() - it failed
+ * @health: of the rail with that dev
+ * @now: jiffies
+ * @jitter: random number
+ *
+ * Return: jiffies that it pauses.
+ */
+unsigned long te_health_fail(struct te_health *health, unsigned long now,
+			     u32 jitter);
+
+/* ---- path.c: what waits for a peer */
+/**
+ * te_path_cut() - pull slices for a rail
+ * @rail: puller; calling mover's
+ * @rdev_id: the peer's dev that its endpoint goes to
+ * @max: slices
+ * @chain: gets them, te_slice.link
+ * @dry: nothing is left for this rail: it is not active any more
+ *
+ * Return: slices cut. 0 and not @dry: try again in time: there was no memory for
+ * one, or there are too many tasks to look at that cannot go this way.
+ */
+u32 te_path_cut(struct te_rail *rail, u32 rdev_id, u32 max,
+		struct list_head *chain, bool *dry);
+/* Slices came back and their task is on no list: it goes first. */
+void te_path_requeue(struct te_task *task);
+/* Nothing waits: the rail, which cannot pull now, is not active any more. */
+bool te_path_empty(struct te_rail *rail);
+/* Let all rails of a peer look for work. */
+void te_path_wake(struct te_peer *peer);
+bool te_path_add_rail(struct te_rail *rail);
+void te_path_del_rail(struct te_rail *rail);
+void te_path_scan_all(void);
+
+/* ---- rail.c */
+/* The dev is up: make rails to all peers that offer devs, wake those there are. */
+void te_rail_create_all(struct te_dev *dev);
+/* An endpoint on which slices may be posted now, or NULL. */
+struct te_ep *te_rail_ready(struct te_worker *w, struct te_rail *rail);
+/* Its endpoint to @rdev_id ended without being told to. */
+void te_rail_failed(struct te_rail *rail, u32 rdev_id, int error);
+/* Look at every rail; let go of those that have no use. */
+void te_rail_look(struct te_worker *w);
+
+/* ---- eps.c: endpoints */
+/* That of the store, or a new one; NULL or ERR_PTR() when there is none now. */
+struct te_ep *te_worker_ep(struct te_worker *w, struct te_rail *rail,
+			   const struct te_rdev *rdev);
+/* Look again at @when, or before. */
+static inline void te_worker_look_at(struct te_worker *w, unsigned long when)
+{
+	if (!w->waits || time_before(when, w->look_at))
+		w->look_at = when;
+	w->waits = true;
+}
+
+/* Nothing in flight and no use: it may be evicted, or is quiet. */
 void te_worker_ep_idle(struct te_worker *w, struct te_ep *ep);
+/* Look at every endpoint; act on what changed. */
+void te_worker_look(struct te_worker *w);
 
 #endif /* TE_WORKER_INTERNAL_H */

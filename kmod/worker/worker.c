@@ -2,13 +2,13 @@
 /*
  * worker: the mover's loop.
  *
- * A mover polls its completions, takes new tasks, cuts slices where its
- * endpoints have room and posts them as chains, and sleeps when there is
- * nothing to do: after arming the completion interrupt it looks once more, so
- * that no wake-up is lost. It goes round endpoints, and on each round tasks.
+ * A mover polls its completions, takes rails that have something to pull, cuts
+ * slices where their endpoints have room and posts them as chains. When there is
+ * nothing to do it polls a little longer and then sleeps: after arming the
+ * completion interrupt it looks once more, so that no wake-up is lost.
  *
- * Threads start with their dev and end with it, after every task has ended and
- * every endpoint is gone.
+ * Threads start with their dev and end with it, after every rail and every
+ * endpoint is gone.
  */
 #include <linux/err.h>
 #include <linux/kthread.h>
@@ -24,11 +24,17 @@
 #define TE_CHAIN	16U
 /* Polls in one round, so that a fast NIC cannot keep a mover from posting. */
 #define TE_POLLS	64U
-/* Slices of one task before the next context has its turn. */
-#define TE_QUANTUM	4U
+/*
+ * Bytes that one of several rails takes in advance: more than a fast network has
+ * on its way, little enough that a slow rail does not hold up a task's end.
+ */
+#define TE_RAIL_BYTES	(4U << 20)
+/* On the way while an endpoint is new on a rail that has failed. */
+#define TE_PROBE	1U
 
 unsigned int te_workers_per_dev = 2;
 unsigned int te_max_ep = 256;
+unsigned int te_busy_poll_us = 50;
 
 static struct te_worker *to_worker(struct te_mover *mover)
 {
@@ -55,14 +61,16 @@ static void slice_finished(struct te_worker *w, struct te_slice *slice)
 	struct te_ep *ep = slice->ep;
 
 	ep->inflight--;
-	if (slice->flushed) {
-		te_ep_fail(ep, -ECONNRESET);
+	ep->bytes -= slice->len;
+	if (slice->flushed || slice->error) {
+		te_ep_fail(ep, slice->error ?: -ECONNRESET);
 		if (te_slice_redo(slice))
-			list_add_tail(&task->link, &w->requeue);
-	} else if (slice->error) {
-		te_ep_fail(ep, slice->error);
-		te_slice_fail(slice);
+			te_path_requeue(task);
 	} else {
+		if (!ep->proven) {
+			ep->proven = true;
+			te_health_good(&ep->rail->health[ep->key.dev_id]);
+		}
 		te_slice_complete(slice);
 	}
 	if (!ep->inflight)
@@ -118,144 +126,135 @@ static void worker_bury_dead(struct te_worker *w)
 		worker_ops(w)->ep_reap(ep, &w->finished);
 		worker_finish(w);
 		list_del_init(&ep->link);
+		ep->rail->nr_eps--;
 		te_ep_put(ep);
 	}
 }
 
-static bool worker_attach_all(struct te_worker *w)
+/* Slices that a rail may post now. */
+static u32 rail_room(struct te_rail *rail, struct te_ep *ep)
 {
-	struct te_task *task;
-	bool any = false;
+	u32 room = min(ep->dev->ops->ep_room(ep), TE_CHAIN);
 
-	while ((task = list_first_entry_or_null(&w->requeue, struct te_task,
-						link))) {
-		list_del(&task->link);
-		te_worker_attach(w, task);
-		any = true;
-	}
-	return any;
+	if (!ep->proven && rail->health[ep->key.dev_id].fails)
+		return ep->inflight < TE_PROBE ? min(room, TE_PROBE) : 0;
+	if (READ_ONCE(rail->peer->path.nr_rails) > 1 &&
+	    ep->bytes >= TE_RAIL_BYTES)
+		return 0;
+	return room;
 }
 
-/* The task whose turn it is: of the next flow that has one when a turn is over. */
-static struct te_task *ep_next_task(struct te_ep *ep)
+/* Pull and post. Return: something was posted. @dry: the rail rests. */
+static bool rail_run(struct te_worker *w, struct te_rail *rail, bool *dry)
 {
-	if (!ep->turn || list_empty(&ep->flows[ep->flow])) {
-		do {
-			ep->flow = (ep->flow + 1) % TE_NR_FLOWS;
-		} while (list_empty(&ep->flows[ep->flow]));
-		ep->turn = TE_QUANTUM;
-	}
-	return list_first_entry(&ep->flows[ep->flow], struct te_task, link);
-}
-
-/*
- * Cut up to @max slices from the endpoint's tasks. Contexts have their turns one
- * after the other, and within one its tasks. A turn in which the room ends goes
- * on next time: else who comes first in each round would have more of it.
- */
-static u32 ep_cut(struct te_ep *ep, u32 max, struct list_head *chain)
-{
+	struct te_ep *ep = NULL;
 	struct te_slice *slice;
-	struct te_task *task;
-	bool more;
-	u32 n = 0;
-
-	while (n < max && ep->nr_queued) {
-		task = ep_next_task(ep);
-		more = true;
-		while (more && ep->turn && n < max) {
-			slice = te_slice_cut(task, ep->dev, &more);
-			if (!slice)
-				break;
-			slice->ep = ep;
-			list_add_tail(&slice->link, chain);
-			ep->turn--;
-			n++;
-		}
-		/* No room, or no memory. */
-		if (more && ep->turn)
-			break;
-		ep->turn = 0;
-		te_ep_dequeue(ep, task);
-		if (more)
-			te_ep_enqueue(ep, task);
-		else
-			te_task_unqueue(task);
-	}
-	return n;
-}
-
-static bool ep_post(struct te_worker *w, struct te_ep *ep)
-{
-	const struct te_transport_ops *ops = worker_ops(w);
 	LIST_HEAD(chain);
 	bool any = false;
-	u32 n;
+	u32 room = 0, n;
 
-	/* Posting may fail the endpoint: its tasks then get another one. */
-	while (ep->nr_queued && te_ep_state(ep) == TE_EP_READY) {
-		u32 room = min(ops->ep_room(ep), TE_CHAIN);
-
+	/* Nobody is connected to before there is something for it. */
+	*dry = !READ_ONCE(rail->peer->path.nr) && te_path_empty(rail);
+	if (!*dry) {
+		ep = te_rail_ready(w, rail);
+		if (!ep)
+			*dry = te_path_empty(rail);
+	}
+	/* Posting may fail the endpoint: the rail then gets another one. */
+	while (ep && !*dry && te_ep_state(ep) == TE_EP_READY) {
+		room = rail_room(rail, ep);
 		if (!room)
 			break;
-		n = ep_cut(ep, room, &chain);
+		n = te_path_cut(rail, ep->key.dev_id, room, &chain, dry);
 		if (!n) {
-			w->no_slices |= ep->nr_queued;
+			w->no_slices |= !*dry;
 			break;
 		}
+		list_for_each_entry(slice, &chain, link) {
+			slice->ep = ep;
+			ep->bytes += slice->len;
+		}
 		ep->inflight += n;
-		ops->post(ep, &chain, &w->finished);
+		worker_ops(w)->post(ep, &chain, &w->finished);
 		any = true;
 	}
-	if (!ep->nr_queued) {
-		list_del_init(&ep->active_link);
-		if (!ep->inflight)
-			te_worker_ep_idle(w, ep);
-	}
+	WRITE_ONCE(rail->open, room);
+	if (!room && any)
+		te_path_wake(rail->peer);
 	return any;
 }
 
 static bool worker_post(struct te_worker *w)
 {
 	LIST_HEAD(turn);
-	struct te_ep *ep;
+	struct te_rail *rail;
 	bool any = false;
 
 	w->no_slices = false;
+	w->starved = false;
+	w->paused = false;
 	/* Another one is first in each round: room is shared. */
 	list_rotate_left(&w->active);
 	list_splice_init(&w->active, &turn);
-	while ((ep = list_first_entry_or_null(&turn, struct te_ep,
-					      active_link))) {
-		list_move_tail(&ep->active_link, &w->active);
-		any |= ep_post(w, ep);
+	while ((rail = list_first_entry_or_null(&turn, struct te_rail,
+						active_link))) {
+		bool dry = false;
+
+		list_move_tail(&rail->active_link, &w->active);
+		any |= rail_run(w, rail, &dry);
+		if (dry) {
+			list_del_init(&rail->active_link);
+			if (rail->ep && !rail->ep->inflight)
+				te_worker_ep_idle(w, rail->ep);
+		}
 	}
 	worker_finish(w);
 	return any;
 }
 
-/* There is something that no event will tell of. */
-static bool worker_waits(struct te_worker *w)
+/* How long to sleep when no event comes: some things none will tell of. */
+static long worker_patience(struct te_worker *w)
 {
-	return w->stuck || w->no_slices || !list_empty(&w->starved);
+	long timeout = MAX_SCHEDULE_TIMEOUT;
+
+	if (w->paused)
+		timeout = max_t(long, w->resume_at - jiffies, 1);
+	if (w->waits)
+		timeout = min_t(long, timeout,
+				max_t(long, w->look_at - jiffies, 1));
+	if (w->no_slices || w->starved)
+		timeout = min_t(long, timeout, TE_RETRY);
+	return timeout;
 }
 
 static void worker_sleep(struct te_worker *w)
 {
-	long timeout = worker_waits(w) ? TE_RETRY : MAX_SCHEDULE_TIMEOUT;
-
 	if (worker_ops(w)->arm(&w->mover))
 		return;
 	set_current_state(TASK_IDLE);
 	if (!test_bit(TE_WORKER_KICKED, &w->flags))
-		schedule_timeout(timeout);
+		schedule_timeout(worker_patience(w));
 	__set_current_state(TASK_RUNNING);
+}
+
+/* Work comes in bursts: polling a little is cheaper than an interrupt. */
+static bool worker_polls_on(struct te_worker *w)
+{
+	u64 until = w->idle_since +
+		    (u64)READ_ONCE(te_busy_poll_us) * NSEC_PER_USEC;
+
+	/* With one CPU nobody else could make any work meanwhile. */
+	if (num_online_cpus() == 1 || need_resched() ||
+	    ktime_get_ns() >= until)
+		return false;
+	cpu_relax();
+	return true;
 }
 
 static bool worker_must_look(struct te_worker *w)
 {
 	return test_and_clear_bit(TE_WORKER_LOOK, &w->flags) ||
-	       (worker_waits(w) && time_after_eq(jiffies, w->look_at));
+	       (w->waits && time_after_eq(jiffies, w->look_at));
 }
 
 static bool worker_round(struct te_worker *w)
@@ -270,15 +269,13 @@ static bool worker_round(struct te_worker *w)
 		te_worker_look(w);
 		any = true;
 	}
-	any |= worker_attach_all(w);
 	any |= worker_post(w);
 	return any;
 }
 
 static bool worker_empty(struct te_worker *w)
 {
-	return list_empty(&w->eps) && list_empty(&w->requeue) &&
-	       list_empty(&w->starved);
+	return list_empty(&w->eps) && list_empty(&w->rails);
 }
 
 static int worker_thread(void *arg)
@@ -290,12 +287,14 @@ static int worker_thread(void *arg)
 		/* Before the round: it then takes what was queued in time. */
 		stopping = test_bit(TE_WORKER_STOP, &w->flags);
 		if (worker_round(w)) {
+			w->idle_since = ktime_get_ns();
 			cond_resched();
 			continue;
 		}
 		if (stopping && worker_empty(w))
 			break;
-		worker_sleep(w);
+		if (!worker_polls_on(w))
+			worker_sleep(w);
 	}
 	complete(&w->stopped);
 
@@ -332,9 +331,8 @@ static int worker_start(struct te_workers *set, u32 index)
 	w->mover.look = worker_look;
 	init_completion(&w->stopped);
 	INIT_LIST_HEAD(&w->eps);
+	INIT_LIST_HEAD(&w->rails);
 	INIT_LIST_HEAD(&w->active);
-	INIT_LIST_HEAD(&w->requeue);
-	INIT_LIST_HEAD(&w->starved);
 	INIT_LIST_HEAD(&w->finished);
 
 	w->thread = create_thread(w);
@@ -438,7 +436,7 @@ static void workers_dev_free(struct te_dev *dev)
 	workers_free(dev->workers, dev->workers->nr);
 }
 
-static void workers_scan(struct te_dev *dev)
+static void workers_dev_scan(struct te_dev *dev)
 {
 	struct te_workers *set = dev->workers;
 	u32 i;
@@ -451,5 +449,7 @@ const struct te_xport_host te_worker_host = {
 	.dev_start	= workers_start,
 	.dev_stop	= workers_stop,
 	.dev_free	= workers_dev_free,
-	.scan		= workers_scan,
+	.dev_up		= te_rail_create_all,
+	.dev_scan	= workers_dev_scan,
+	.scan		= te_path_scan_all,
 };

@@ -141,7 +141,16 @@ int te_dev_up(struct te_dev *dev)
 	mutex_unlock(&te_maps_mutex);
 	if (mapped || !was_up)
 		te_news->dev_up(dev->id, mapped);
+	te_host->dev_up(dev);
 	return error;
+}
+
+void te_dev_link(struct te_dev *dev, bool link)
+{
+	if (READ_ONCE(dev->no_link) == !link)
+		return;
+	WRITE_ONCE(dev->no_link, !link);
+	te_host->dev_scan(dev);
 }
 
 void te_dev_down(struct te_dev *dev)
@@ -226,15 +235,11 @@ void te_xport_scan(void)
 {
 	struct te_dev *dev;
 
+	te_host->scan();
 	rcu_read_lock();
 	list_for_each_entry_rcu(dev, &te_all_devs, all_link)
-		te_host->scan(dev);
+		te_host->dev_scan(dev);
 	rcu_read_unlock();
-}
-
-void te_seg_devs_changed(struct te_seg *seg)
-{
-	te_xport_scan();
 }
 
 void te_peer_kill(struct te_peer *peer, int error)

@@ -74,9 +74,8 @@ struct te_transport_ops {
  * @dev: whose mover it is
  * @index: below te_dev.nr_movers
  * @xp: the transport's: what this mover polls
- * @kick: wake it: there are completions or tasks; any context
- * @look: wake it to look at its endpoints and for tasks that must end; any
- *	context
+ * @kick: wake it: there are completions or rails with work; any context
+ * @look: wake it to look at its endpoints and rails; any context
  */
 struct te_mover {
 	struct te_dev *dev;
@@ -98,6 +97,7 @@ struct te_mover {
  * @maps: te_mr_map of this dev, protected by te_maps_mutex
  * @self: how peers reach it; set before te_dev_up()
  * @up: listed; written under te_maps_mutex
+ * @no_link: its port has no link: nothing is posted, what is posted comes back
  * @workers: of the worker room; from dev_start to dev_free
  * @release: the transport's: frees what embeds it
  */
@@ -112,6 +112,7 @@ struct te_dev {
 	struct list_head maps;
 	struct te_rdev self;
 	bool up;
+	bool no_link;
 	struct te_workers *workers;
 	void (*release)(struct te_dev *dev);
 };
@@ -121,13 +122,17 @@ struct te_dev {
  * @dev_start: start the movers of a dev; may sleep; 0 or -errno
  * @dev_stop: end all work of a dev with -ENODEV and stop its movers; may sleep
  * @dev_free: the last reference of the dev went
- * @scan: make the movers of a dev look for tasks that must end
+ * @dev_up: it may be used now, or more regions are mapped on it; may sleep
+ * @dev_scan: make the movers of a dev look; any context
+ * @scan: end tasks that must end and wait for a mover; may sleep
  */
 struct te_xport_host {
 	int (*dev_start)(struct te_dev *dev);
 	void (*dev_stop)(struct te_dev *dev);
 	void (*dev_free)(struct te_dev *dev);
-	void (*scan)(struct te_dev *dev);
+	void (*dev_up)(struct te_dev *dev);
+	void (*dev_scan)(struct te_dev *dev);
+	void (*scan)(void);
 };
 
 /**
@@ -172,6 +177,11 @@ int te_dev_add(struct te_dev *dev);
 int te_dev_up(struct te_dev *dev);
 /* It cannot register now: nobody picks it until it is up again. May sleep. */
 void te_dev_down(struct te_dev *dev);
+/*
+ * Its port lost its link, or has it again. Without one its endpoints end and
+ * their slices go over other rails. Any context.
+ */
+void te_dev_link(struct te_dev *dev, bool link);
 /**
  * te_dev_del() - take a dev away
  * @dev: added; its work ends with -ENODEV, its maps are unmapped
@@ -190,16 +200,11 @@ u32 te_dev_describe(struct te_rdev *out, u32 max);
  * first error: -ENOMEM, -EIO.
  */
 int te_xport_map_mr(struct te_mr *mr);
-/* Make all movers look for tasks that must end. Any context. */
-void te_xport_scan(void);
-
-/**
- * te_seg_devs_changed() - the peer's devs are others than before
- * @seg: the segment; te_seg_devs() has them
- *
- * Makes the movers look again. Process context.
+/*
+ * Tasks were doomed: end those that wait for a mover, and make movers look for
+ * those that have slices in flight. May sleep.
  */
-void te_seg_devs_changed(struct te_seg *seg);
+void te_xport_scan(void);
 
 /**
  * te_topo_tier() - how near a dev is to a region

@@ -53,11 +53,13 @@ static int make_all(struct world *w)
 	return 0;
 }
 
-/* Those of the contexts that make() opened for single calls. */
+/* Contexts that make() opened for single calls, and what is the node's. */
 static void close_all(struct world *w)
 {
+	const struct call *set = call_of(TE_IOC_TOPOLOGY_SET);
 	size_t i;
 
+	set->undo(w, args[set - calls], 0);
 	for (i = 0; i < nr_calls; i++)
 		if (fds[i] != w->ctx.fd)
 			close(fds[i]);

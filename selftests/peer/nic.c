@@ -114,16 +114,19 @@ static int await_work(struct pair *p)
 #define ADD_A "rdma link add $TE_DEV_A type $TE_DEV_TYPE netdev va"
 #define ADD_B "rdma link add $TE_DEV_B type $TE_DEV_TYPE netdev vb"
 #define ADD ADD_A " && " ADD_B
-/* A message of the CM while the link is down leaves rxe's GSI QP in error. */
-#define ANEW ROUTES " && " DELETE " && " ADD
+/*
+ * A message of the CM that cannot be sent, for want of a link or an address,
+ * leaves rxe's GSI QP in error.
+ */
+#define ANEW ROUTES " && selftests/vm/net/wire.sh settle && " DELETE " && " ADD
 
 static const struct row {
 	const char *desc, *away, *back;
 } rows[] = {
 	{ "link of a", "ip link set va down", "ip link set va up && " ANEW },
 	{ "link of b", "ip link set vb down", "ip link set vb up && " ANEW },
-	{ "address of a", "ip addr del $TE_ADDR_A/32 dev va", ROUTES },
-	{ "address of b", "ip addr del $TE_ADDR_B/32 dev vb", ROUTES },
+	{ "address of a", "ip addr del $TE_ADDR_A/32 dev va", ANEW },
+	{ "address of b", "ip addr del $TE_ADDR_B/32 dev vb", ANEW },
 	{ "NIC a", "rdma link delete $TE_DEV_A", ADD_A },
 	{ "NIC b", "rdma link delete $TE_DEV_B", ADD_B },
 	{ "NIC b, and then an address", "rdma link delete $TE_DEV_B && "

@@ -18,7 +18,7 @@ usage()
 usage: run.sh [OPTION]... -- COMMAND [ARG]...
        run.sh [OPTION]... --shell
   --kernel um|6.12|6.1|um-kasan|kasan|kcsan  (um)
-  --net none|loop|wire|pair       (none); pair: two guests, not with um
+  --net none|loop|wire|rails|pair (none); pair: two guests, not with um
         loop-siw|wire-siw         soft-iWARP instead of rxe; not with 6.1
   --smp N                         CPUs of a guest (2; pair and um: 1)
   --mem MiB                       memory of a guest (1024)
@@ -63,7 +63,7 @@ um | um-kasan) backend=um ;;
 *) usage ;;
 esac
 case $net in
-none | loop | wire | loop-siw | wire-siw) nodes=(a) ;;
+none | loop | wire | rails | loop-siw | wire-siw) nodes=(a) ;;
 pair) nodes=(a b) ;;
 *) usage ;;
 esac

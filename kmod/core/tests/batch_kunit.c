@@ -129,14 +129,14 @@ static void end_as(struct kunit *test, struct core_fixture *f,
 		   struct te_task *task, char how)
 {
 	struct te_slice *slice;
-	bool more;
 
 	switch (how) {
 	case 'k':
-		slice = te_slice_cut(task, &f->devs[0], &more);
+		KUNIT_ASSERT_EQ(test, core_cut(f, task, 0, &slice),
+				TE_CUT_LAST);
 		KUNIT_ASSERT_NOT_NULL(test, slice);
 		te_slice_complete(slice);
-		fallthrough;
+		break;
 	case 'z':
 		te_task_unqueue(task);
 		break;

@@ -11,9 +11,6 @@
 /* Long enough for no test to see it. */
 #define NO_DEADLINE_MS	TE_MAX_DEADLINE_MS
 
-/* Id of the peer's dev. */
-#define REMOTE_DEV	5
-
 static u32 chunks_of(u64 addr, u64 len, u32 shift)
 {
 	return (((addr & ~PAGE_MASK) + len - 1) >> shift) + 1;
@@ -73,7 +70,7 @@ static void add_rmrs(struct kunit *test, struct core_fixture *f)
 {
 	const struct core_side *side = f->remote;
 	const struct te_rdev rdev = {
-		.dev_id = REMOTE_DEV,
+		.dev_id = CORE_REMOTE_DEV,
 		.chunk_shift = side->chunk_shift,
 	};
 	u64 addr = side->addr;
@@ -209,7 +206,6 @@ struct te_task *core_prepare(struct kunit *test, struct core_fixture *f, u32 n,
 	}
 	te_seg_get(f->seg);
 	task->seg = f->seg;
-	task->rdev = REMOTE_DEV;
 	return task;
 }
 
@@ -220,6 +216,12 @@ struct te_task *core_submit(struct kunit *test, struct core_fixture *f,
 
 	KUNIT_ASSERT_EQ(test, te_batch_admit(f->batch, 1), 0);
 	return task;
+}
+
+enum te_cut core_cut(struct core_fixture *f, struct te_task *task, u32 dev_id,
+		     struct te_slice **slice)
+{
+	return te_slice_cut(task, &f->devs[dev_id], CORE_REMOTE_DEV, slice);
 }
 
 static u32 side_key(const struct core_side *side, u64 addr, u32 shift)

@@ -15,6 +15,8 @@
 #define CORE_MAX_REGIONS	6
 #define CORE_NR_TASKS		4
 #define CORE_RING_ENTRIES	4
+/* Id of the peer's dev. */
+#define CORE_REMOTE_DEV		5
 /* Regions have a base that differs from their address. */
 #define CORE_BASE_SHIFT		0x100000000000ULL
 
@@ -76,6 +78,10 @@ struct te_task *core_prepare(struct kunit *test, struct core_fixture *f, u32 n,
 /* The same, admitted alone: it is queued. */
 struct te_task *core_submit(struct kunit *test, struct core_fixture *f,
 			    u64 length);
+
+/* As the mover of a rail from the local dev of this id does. */
+enum te_cut core_cut(struct core_fixture *f, struct te_task *task, u32 dev_id,
+		     struct te_slice **slice);
 
 /* The keys that an address has; the tests' own arithmetic. */
 u32 core_lkey(const struct core_fixture *f, u32 dev_id, u64 addr);

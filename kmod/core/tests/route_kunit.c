@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * core/tests: which rail is chosen, for lists of local and remote addresses.
+ * core/tests: which of a peer's devs a local one prefers, for lists of addresses.
  */
 #include <kunit/test.h>
 #include <linux/inet.h>
@@ -8,64 +8,71 @@
 
 #include "core/core.h"
 
-#define MAX_DEVS	4
+#define MAX_RDEVS	4
 #define NONE		-1
-/* Ids of the peer's devs. */
-#define FIRST_ID	7
 
-/* Addresses of devs as text; the segment was opened by @named. */
+/* Addresses of devs as text; the peer was dialled by @named. */
 static const struct route_case {
 	const char *desc;
 	const char *named;
-	const char *local[MAX_DEVS];
-	const char *remote[MAX_DEVS];
-	int want_local; /* index, or NONE */
-	u32 want_remote;
+	const char *self;
+	u32 place; /* of it among our devs */
+	const char *remote[MAX_RDEVS];
+	int want; /* index, or NONE */
 } route_cases[] = {
-	{ "no dev on either side", "10.0.0.2", { }, { }, NONE },
-	{ "no dev here", "10.0.0.2", { }, { "10.0.0.2" }, NONE },
-	{ "no dev there", "10.0.0.2", { "10.0.0.1" }, { }, NONE },
-	{ "one rail", "10.0.0.2", { "10.0.0.1" }, { "10.0.0.2" }, 0, 0 },
-	{ "one rail, IPv6", "fd00::2", { "fd00::1" }, { "fd00::2" }, 0, 0 },
-	{ "no bit in common", "255.0.0.1", { "10.0.0.1" }, { "255.0.0.1" },
-	  0, 0 },
-	{ "no bit in common, IPv6", "fd00::1", { "2001::1" }, { "fd00::1" },
-	  0, 0 },
-	{ "families differ", "10.0.0.2", { "10.0.0.1" }, { "fd00::2" }, NONE },
-	{ "families differ, the other way", "10.0.0.2", { "fd00::1" },
+	{ "no dev there", "10.0.0.2", "10.0.0.1", 0, { }, NONE },
+	{ "one rail", "10.0.0.2", "10.0.0.1", 0, { "10.0.0.2" }, 0 },
+	{ "one rail, IPv6", "fd00::2", "fd00::1", 0, { "fd00::2" }, 0 },
+	{ "one rail, last place", "10.0.0.2", "10.0.0.1", TE_MAX_DEVS - 1,
+	  { "10.0.0.2" }, 0 },
+	{ "no bit in common", "255.0.0.1", "10.0.0.1", 0, { "255.0.0.1" }, 0 },
+	{ "no bit in common, IPv6", "fd00::1", "2001::1", 0, { "fd00::1" }, 0 },
+	{ "families differ", "10.0.0.2", "10.0.0.1", 0, { "fd00::2" }, NONE },
+	{ "families differ, the other way", "10.0.0.2", "fd00::1", 0,
 	  { "10.0.0.2" }, NONE },
-	{ "the family both have", "10.0.0.2", { "fd00::1", "10.0.0.1" },
-	  { "10.0.0.2" }, 1, 0 },
-	{ "the family both have, there", "10.0.0.9", { "10.0.0.1" },
-	  { "fd00::2", "fd00::3", "10.1.0.2" }, 0, 2 },
-	{ "the named dev", "10.0.0.3", { "10.0.0.1" },
-	  { "10.0.0.2", "10.0.0.3", "10.0.0.4" }, 0, 1 },
-	{ "named beats the longest prefix", "192.168.0.3", { "10.0.0.1" },
-	  { "10.0.0.2", "192.168.0.3" }, 0, 1 },
-	{ "named beats all else, be it ourselves", "10.0.0.1", { "10.0.0.1" },
-	  { "10.0.0.2", "10.0.0.1" }, 0, 1 },
-	{ "another local dev than the one named", "10.0.0.1",
-	  { "10.0.0.1", "192.168.0.1" }, { "10.0.0.1", "192.168.0.1" }, 1, 0 },
-	{ "itself if there is nothing else", "10.0.0.1", { "10.0.0.1" },
-	  { "10.0.0.1" }, 0, 0 },
-	{ "not itself beats the longest prefix", "10.9.9.9",
-	  { "10.0.0.1" }, { "10.0.0.1", "192.168.0.1" }, 0, 1 },
-	{ "longest prefix of local devs", "10.1.0.2",
-	  { "192.168.0.1", "10.0.0.1", "10.1.0.1", "10.2.0.1" },
-	  { "10.1.0.2" }, 2, 0 },
-	{ "longest prefix of remote devs", "172.16.0.1", { "10.1.0.1" },
-	  { "192.168.0.1", "10.0.0.1", "10.1.0.2", "10.2.0.2" }, 0, 2 },
-	{ "longest prefix of all pairs", "172.16.0.1",
-	  { "10.1.0.1", "10.2.0.1", "10.3.0.1" },
-	  { "10.4.0.1", "10.2.0.2", "10.5.0.1" }, 1, 1 },
-	{ "the last bit decides", "fd00::9", { "fd00::1", "fd00::2" },
-	  { "fd00::3" }, 1, 0 },
-	{ "first of equals, here", "10.0.0.9", { "10.0.0.4", "10.0.0.5" },
-	  { "10.0.0.9" }, 0, 0 },
-	{ "first of equals, there", "172.16.0.1", { "10.0.0.9" },
-	  { "10.0.0.4", "10.0.0.5" }, 0, 0 },
-	{ "the named address in the other family counts nothing",
-	  "fd00::2", { "10.0.0.1" }, { "fd00::2", "10.0.0.2" }, 0, 1 },
+	{ "the family it has", "fd00::2", "10.0.0.1", 0,
+	  { "fd00::2", "fd00::3", "10.1.0.2" }, 2 },
+	{ "itself if there is nothing else", "10.0.0.1", "10.0.0.1", 0,
+	  { "10.0.0.1" }, 0 },
+	{ "not itself beats the longest prefix", "10.9.9.9", "10.0.0.1", 0,
+	  { "10.0.0.1", "192.168.0.1" }, 1 },
+	{ "not itself beats named", "10.0.0.1", "10.0.0.1", 0,
+	  { "10.0.0.1", "192.168.0.1" }, 1 },
+	{ "not itself, IPv6", "fd00::1", "fd00::1", 0,
+	  { "fd00::1", "2001::1" }, 1 },
+	{ "longest prefix", "172.16.0.1", "10.1.0.1", 0,
+	  { "192.168.0.1", "10.0.0.1", "10.1.0.2", "10.2.0.2" }, 2 },
+	{ "longest prefix beats named", "192.168.0.3", "10.0.0.1", 0,
+	  { "192.168.0.3", "10.0.0.2" }, 1 },
+	{ "longest prefix beats the turn", "172.16.0.1", "10.1.0.1", 0,
+	  { "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.1.0.2" }, 3 },
+	{ "bit 24 decides", "172.16.0.1", "10.0.1.1", 0,
+	  { "10.0.0.2", "10.0.1.2" }, 1 },
+	{ "bit 25 decides nothing", "172.16.0.1", "10.0.0.129", 0,
+	  { "10.0.0.2", "10.0.0.130" }, 0 },
+	{ "bit 64 decides, IPv6", "fd01::9", "fd00:0:0:1::1", 0,
+	  { "fd00::2", "fd00:0:0:1::2" }, 1 },
+	{ "bit 65 decides nothing, IPv6", "fd01::9", "fd00::8000:0:0:1", 0,
+	  { "fd00::2", "fd00::8000:0:0:2" }, 0 },
+	{ "named, of equally far ones", "10.2.0.3", "10.1.0.1", 0,
+	  { "10.2.0.2", "10.2.0.3", "10.2.0.4" }, 1 },
+	{ "named beats the turn", "10.2.0.5", "10.1.0.1", 0,
+	  { "10.2.0.2", "10.2.0.3", "10.2.0.4", "10.2.0.5" }, 3 },
+	{ "named, IPv6", "fd02::3", "fd01::1", 0, { "fd02::2", "fd02::3" }, 1 },
+	{ "named counts nothing in the subnet", "10.0.0.3", "10.0.0.1", 0,
+	  { "10.0.0.2", "10.0.0.3", "10.0.0.4" }, 0 },
+	{ "named counts nothing in the other family", "fd00::2", "10.0.0.1", 0,
+	  { "fd00::2", "10.0.0.2" }, 1 },
+	{ "equals: the first for the first", "172.16.0.1", "10.0.0.9", 0,
+	  { "10.0.0.4", "10.0.0.5", "10.0.0.6" }, 0 },
+	{ "equals: the second for the second", "172.16.0.1", "10.0.0.9", 1,
+	  { "10.0.0.4", "10.0.0.5", "10.0.0.6" }, 1 },
+	{ "equals: the last for the last", "172.16.0.1", "10.0.0.9", 2,
+	  { "10.0.0.4", "10.0.0.5", "10.0.0.6" }, 2 },
+	{ "equals: the first again", "172.16.0.1", "10.0.0.9", 3,
+	  { "10.0.0.4", "10.0.0.5", "10.0.0.6" }, 0 },
+	{ "equals, its own is not there", "172.16.0.1", "10.0.0.9", 1,
+	  { "10.0.0.4", "10.9.0.5", "10.0.0.6" }, 2 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(route, route_cases, desc);
@@ -82,48 +89,33 @@ static void parse(struct kunit *test, const char *text, struct in6_addr *addr)
 	KUNIT_ASSERT_EQ(test, in6_pton(text, -1, addr->s6_addr, -1, NULL), 1);
 }
 
+/* No two devs of a peer score the same: the choice hangs on no order. */
 static void route_best(struct kunit *test)
 {
 	const struct route_case *c = test->param_value;
-	u32 i, rdev = 77;
-	struct te_dev *devs, *best;
-	struct te_seg_devs *rdevs;
-	struct te_peer *peer;
-	struct te_seg *seg;
-	LIST_HEAD(list);
+	int best = NONE, best_score = -1, scores[MAX_RDEVS];
+	struct te_rdev self = { }, rdev = { };
+	struct in6_addr named;
+	u32 i, j, nr = 0;
 
-	devs = kunit_kcalloc(test, MAX_DEVS, sizeof(*devs), GFP_KERNEL);
-	seg = kunit_kzalloc(test, sizeof(*seg), GFP_KERNEL);
-	rdevs = kunit_kzalloc(test, struct_size(rdevs, devs, MAX_DEVS),
-			      GFP_KERNEL);
-	peer = kunit_kzalloc(test, sizeof(*peer), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, devs);
-	KUNIT_ASSERT_NOT_NULL(test, seg);
-	KUNIT_ASSERT_NOT_NULL(test, rdevs);
-	KUNIT_ASSERT_NOT_NULL(test, peer);
-	seg->peer = peer;
-	RCU_INIT_POINTER(seg->devs, rdevs);
-	parse(test, c->named, &peer->addr);
-	for (i = 0; i < MAX_DEVS && c->local[i]; i++) {
-		parse(test, c->local[i], &devs[i].self.addr);
-		list_add_tail(&devs[i].link, &list);
-	}
-	for (i = 0; i < MAX_DEVS && c->remote[i]; i++) {
-		parse(test, c->remote[i], &rdevs->devs[i].addr);
-		rdevs->devs[i].dev_id = FIRST_ID + i;
-		rdevs->nr++;
-	}
+	parse(test, c->named, &named);
+	parse(test, c->self, &self.addr);
+	while (nr < MAX_RDEVS && c->remote[nr])
+		nr++;
+	for (i = 0; i < nr; i++) {
+		u32 turn = (i + nr - c->place % nr) % nr;
 
-	rcu_read_lock();
-	best = te_route_best(&list, seg, &rdev);
-	rcu_read_unlock();
-	if (c->want_local == NONE) {
-		KUNIT_EXPECT_NULL(test, best);
-		KUNIT_EXPECT_EQ(test, rdev, 77);
-	} else {
-		KUNIT_EXPECT_PTR_EQ(test, best, &devs[c->want_local]);
-		KUNIT_EXPECT_EQ(test, rdev, FIRST_ID + c->want_remote);
+		parse(test, c->remote[i], &rdev.addr);
+		scores[i] = te_route_score(&self, &rdev, &named, turn);
+		for (j = 0; j < i; j++)
+			KUNIT_EXPECT_TRUE(test, scores[i] < 0 ||
+					  scores[i] != scores[j]);
+		if (scores[i] > best_score) {
+			best_score = scores[i];
+			best = i;
+		}
 	}
+	KUNIT_EXPECT_EQ(test, best, c->want);
 }
 
 static struct kunit_case route_suite_cases[] = {

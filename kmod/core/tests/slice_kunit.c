@@ -89,42 +89,41 @@ static u32 cut_all(struct kunit *test, struct core_fixture *f,
 {
 	u64 offset = task->cursor;
 	u32 inflight = task->inflight;
-	bool more = true;
+	enum te_cut cut;
 	u32 n = 0;
 
-	while (more) {
+	do {
 		KUNIT_ASSERT_LT(test, n, MAX_SLICES);
-		slices[n] = te_slice_cut(task, &f->devs[dev_id], &more);
+		KUNIT_EXPECT_TRUE(test, task->queued);
+		cut = core_cut(f, task, dev_id, &slices[n]);
 		KUNIT_ASSERT_NOT_NULL(test, slices[n]);
 		check_slice(test, f, task, slices[n], dev_id, offset);
 		offset += slices[n]->len;
 		n++;
 		KUNIT_EXPECT_EQ(test, task->inflight, inflight + n);
 		KUNIT_EXPECT_EQ(test, task->cursor, offset);
-	}
+	} while (cut == TE_CUT_MORE);
+	KUNIT_EXPECT_EQ(test, cut, TE_CUT_LAST);
+	KUNIT_EXPECT_FALSE(test, task->queued);
 	KUNIT_EXPECT_EQ(test, offset, task->length);
-	KUNIT_EXPECT_NULL(test, te_slice_cut(task, &f->devs[dev_id], &more));
-	KUNIT_EXPECT_FALSE(test, more);
-	KUNIT_EXPECT_EQ(test, task->inflight, inflight + n);
 	return n;
 }
 
-/* All come back, last first; the task ends when it is on no queue any more. */
+/* All come back, last first; the task ends with the last one. */
 static void complete_all_slices(struct kunit *test, struct te_task *task,
 				struct te_slice **slices, u32 n)
 {
 	u64 done = task->done;
 
 	while (n--) {
+		KUNIT_EXPECT_FALSE(test, task->ended);
+		KUNIT_EXPECT_EQ(test, task->slot->state, TE_PENDING);
 		done += slices[n]->len;
 		te_slice_complete(slices[n]);
 		KUNIT_EXPECT_EQ(test, task->inflight, n);
 		KUNIT_EXPECT_EQ(test, task->slot->bytes, done);
-		KUNIT_EXPECT_FALSE(test, task->ended);
 	}
 	KUNIT_EXPECT_EQ(test, done, task->length);
-	KUNIT_EXPECT_EQ(test, task->slot->state, TE_PENDING);
-	te_task_unqueue(task);
 	KUNIT_EXPECT_TRUE(test, task->ended);
 	KUNIT_EXPECT_EQ(test, task->slot->state, TE_COMPLETED);
 	KUNIT_EXPECT_EQ(test, task->slot->error, 0);
@@ -266,14 +265,11 @@ static void slice_of_huge_task(struct kunit *test)
 	struct te_slice *slices[MAX_SLICES];
 	struct core_fixture *f;
 	struct te_task *task;
-	bool more;
 	u32 i, n;
 
 	f = core_fixture_create(test, &huge, &huge, TE_ENTRIES_NONE);
 	task = core_submit(test, f, BIT_ULL(42));
-	slices[0] = te_slice_cut(task, &f->devs[0], &more);
-	KUNIT_ASSERT_NOT_NULL(test, slices[0]);
-	KUNIT_EXPECT_TRUE(test, more);
+	KUNIT_ASSERT_EQ(test, core_cut(f, task, 0, &slices[0]), TE_CUT_MORE);
 	check_slice(test, f, task, slices[0], 0, 0);
 	KUNIT_EXPECT_EQ(test, slices[0]->len, SLICE);
 
@@ -289,19 +285,30 @@ static void slice_of_huge_task(struct kunit *test)
 	core_fixture_destroy(test, f);
 }
 
+/* Cut one; @want also says whether more must be left. */
+static struct te_slice *cut(struct kunit *test, struct core_fixture *f,
+			    struct te_task *task, u32 dev_id, enum te_cut want)
+{
+	struct te_slice *slice;
+
+	KUNIT_EXPECT_EQ(test, core_cut(f, task, dev_id, &slice), want);
+	KUNIT_ASSERT_NOT_NULL(test, slice);
+	KUNIT_EXPECT_EQ(test, task->queued, want == TE_CUT_MORE);
+	return slice;
+}
+
 /* What was flushed goes first, in order, then the rest; all bytes, once. */
 static void slice_redo(struct kunit *test)
 {
 	struct te_slice *slices[MAX_SLICES], *slice;
 	struct core_fixture *f;
 	struct te_task *task;
-	bool more;
 	u32 i;
 
 	f = core_fixture_create(test, &whole, &whole, TE_ENTRIES_NONE);
 	task = core_submit(test, f, 4 * SLICE);
 	for (i = 0; i < 3; i++)
-		slices[i] = te_slice_cut(task, &f->devs[0], &more);
+		slices[i] = cut(test, f, task, 0, TE_CUT_MORE);
 	te_slice_complete(slices[1]);
 	/* Queued still: not for the caller to queue. */
 	KUNIT_EXPECT_FALSE(test, te_slice_redo(slices[2]));
@@ -309,29 +316,21 @@ static void slice_redo(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, task->inflight, 0);
 	KUNIT_EXPECT_EQ(test, task->done, SLICE);
 
-	slice = te_slice_cut(task, &f->devs[0], &more);
-	KUNIT_ASSERT_NOT_NULL(test, slice);
-	KUNIT_EXPECT_TRUE(test, more);
+	slice = cut(test, f, task, 0, TE_CUT_MORE);
 	check_slice(test, f, task, slice, 0, 2 * SLICE);
 	te_slice_complete(slice);
-	slice = te_slice_cut(task, &f->devs[0], &more);
-	KUNIT_ASSERT_NOT_NULL(test, slice);
+	slice = cut(test, f, task, 0, TE_CUT_MORE);
 	check_slice(test, f, task, slice, 0, 0);
 	te_slice_complete(slice);
 	KUNIT_EXPECT_EQ(test, task->cursor, 3 * SLICE);
-	slice = te_slice_cut(task, &f->devs[0], &more);
-	KUNIT_ASSERT_NOT_NULL(test, slice);
-	KUNIT_EXPECT_FALSE(test, more);
+	slice = cut(test, f, task, 0, TE_CUT_LAST);
 	check_slice(test, f, task, slice, 0, 3 * SLICE);
+	KUNIT_EXPECT_FALSE(test, task->ended);
 
 	/* The last one comes back when the task is on no queue: it is ours. */
-	te_task_unqueue(task);
-	KUNIT_EXPECT_FALSE(test, task->ended);
 	KUNIT_EXPECT_TRUE(test, te_slice_redo(slice));
 	KUNIT_EXPECT_TRUE(test, task->queued);
-	slice = te_slice_cut(task, &f->devs[0], &more);
-	KUNIT_ASSERT_NOT_NULL(test, slice);
-	KUNIT_EXPECT_FALSE(test, more);
+	slice = cut(test, f, task, 0, TE_CUT_LAST);
 	complete_all_slices(test, task, &slice, 1);
 	core_fixture_destroy(test, f);
 }
@@ -350,34 +349,78 @@ static void slice_redo_on_other_dev(struct kunit *test)
 	struct te_slice *slices[MAX_SLICES], *slice = NULL;
 	struct core_fixture *f;
 	struct te_task *task;
-	bool more;
 	u32 i;
 
 	f = core_fixture_create(test, &local, &whole, TE_ENTRIES_NONE);
 	task = core_submit(test, f, 2 * SLICE + 10);
 	KUNIT_ASSERT_EQ(test, cut_all(test, f, task, 0, slices), 2);
-	te_slice_redo(slices[1]);
-	te_slice_redo(slices[0]);
+	KUNIT_EXPECT_TRUE(test, te_slice_redo(slices[1]));
+	KUNIT_EXPECT_FALSE(test, te_slice_redo(slices[0]));
 
 	for (i = 0; i < ARRAY_SIZE(want); i++) {
 		if (slice)
 			te_slice_complete(slice);
-		slice = te_slice_cut(task, &f->devs[1], &more);
-		KUNIT_ASSERT_NOT_NULL(test, slice);
+		slice = cut(test, f, task, 1, i + 1 < ARRAY_SIZE(want) ?
+			    TE_CUT_MORE : TE_CUT_LAST);
 		check_slice(test, f, task, slice, 1, want[i].offset);
 		KUNIT_EXPECT_EQ_MSG(test, slice->len, want[i].len, "slice %u", i);
-		KUNIT_EXPECT_EQ(test, more, i + 1 < ARRAY_SIZE(want));
 	}
 	complete_all_slices(test, task, &slice, 1);
 	core_fixture_destroy(test, f);
 }
 
+static bool fail_slice(struct te_slice *slice, int error)
+{
+	slice->error = error;
+	return te_slice_redo(slice);
+}
+
+/* What a range has survived counts for each part that it is cut into. */
+static void slice_redo_counts_tries(struct kunit *test)
+{
+	static const struct core_side local = {
+		.addr = 0x10000000, .lens = { SZ_1M },
+		.chunk_shift = 40, .chunk_shift1 = 15,
+	};
+	struct te_slice *first, *second;
+	struct core_fixture *f;
+	struct te_task *task;
+	u32 i;
+
+	f = core_fixture_create(test, &local, &whole, TE_ENTRIES_NONE);
+	task = core_submit(test, f, SLICE);
+	first = cut(test, f, task, 0, TE_CUT_LAST);
+	KUNIT_EXPECT_TRUE(test, fail_slice(first, -ETIMEDOUT));
+	for (i = 1; i < te_retry_cnt; i++) {
+		first = cut(test, f, task, 0, TE_CUT_LAST);
+		KUNIT_EXPECT_EQ(test, first->tries, i);
+		KUNIT_EXPECT_EQ(test, first->error, 0);
+		KUNIT_EXPECT_TRUE(test, fail_slice(first, -EIO));
+	}
+
+	first = cut(test, f, task, 1, TE_CUT_MORE);
+	second = cut(test, f, task, 1, TE_CUT_LAST);
+	KUNIT_EXPECT_EQ(test, first->tries, te_retry_cnt);
+	KUNIT_EXPECT_EQ(test, second->tries, te_retry_cnt);
+	KUNIT_EXPECT_EQ(test, first->first_error, -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, second->first_error, -ETIMEDOUT);
+	KUNIT_EXPECT_FALSE(test, fail_slice(second, -EIO));
+	KUNIT_EXPECT_FALSE(test, task->ended);
+	te_slice_complete(first);
+	KUNIT_EXPECT_EQ(test, task->slot->state, TE_FAILED);
+	KUNIT_EXPECT_EQ(test, task->slot->error, -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, task->slot->bytes, SLICE / 2);
+	core_fixture_destroy(test, f);
+}
+
 /*
  * One task from its submit to its end, a letter a step:
- *   c cut a slice		C cut where the region is not mapped
+ *   c cut a slice		C cut where the region is not mapped: no slice
+ *   n cut none, as the task must end
  *   k the oldest slice moved	r it was flushed
- *   f it failed: EIO		F it failed: EREMOTEIO
- *   u on no queue any more	e the same, as the endpoint failed: ECONNREFUSED
+ *   f it failed: EIO		o it failed: ETIMEDOUT
+ *   F it was refused: EREMOTEIO
+ *   u taken off its queue	e the same, as no rail is left: ECONNREFUSED
  *   x the batch is cancelled	t the time is up
  *   g the segment is gone: ECONNRESET	m its region is gone
  * The end comes with the last step and not before. Three slices are all.
@@ -389,45 +432,75 @@ static const struct slice_end_case {
 	int error;
 	u32 slices; /* moved */
 } slice_end_cases[] = {
-	{ "all moved, then unqueued", "ccckkku", TE_COMPLETED, 0, 3 },
-	{ "unqueued, then all moved", "cccukkk", TE_COMPLETED, 0, 3 },
-	{ "flushed and sent again", "cccrcukkk", TE_COMPLETED, 0, 3 },
-	{ "flushed when on no queue", "cccukkrcuk", TE_COMPLETED, 0, 3 },
-	{ "one failed", "ccckfku", TE_FAILED, -EIO, 2 },
-	{ "one failed, on no queue", "cccukkf", TE_FAILED, -EIO, 2 },
-	{ "the first failure counts", "cccfFku", TE_FAILED, -EIO, 1 },
-	{ "the first failure counts, the other way", "cccFfku", TE_FAILED,
-	  -EREMOTEIO, 1 },
-	{ "failed with slices in flight", "ccukf", TE_FAILED, -EIO, 1 },
-	{ "flushed after a failure", "cccfrru", TE_FAILED, -EIO, 0 },
-	{ "a failure after a flush drops what was to be sent", "ccrfu",
+	{ "all cut, then all moved", "ccckkk", TE_COMPLETED, 0, 3 },
+	{ "each moved before the next is cut", "ckckck", TE_COMPLETED, 0, 3 },
+	{ "flushed and sent again", "ccrcckkk", TE_COMPLETED, 0, 3 },
+	{ "flushed when on no queue", "ccckkrck", TE_COMPLETED, 0, 3 },
+	{ "flushes cost nothing", "ccckkrcrcrcrcrcrcrcrcrcrcrcrck",
+	  TE_COMPLETED, 0, 3 },
+	{ "failed and sent again", "cccfckkk", TE_COMPLETED, 0, 3 },
+	{ "failed and sent again, with more to cut", "cfccckkk", TE_COMPLETED,
+	  0, 3 },
+	{ "nine failures of one", "ccckkfcfcfcfcfcfcfcfcfck", TE_COMPLETED, 0,
+	  3 },
+	{ "ten failures of one", "ccckkfcfcfcfcfcfcfcfcfcf", TE_FAILED, -EIO,
+	  2 },
+	{ "ten failures of one, with more to cut", "cfcfcfcfcfcfcfcfcfcfu",
 	  TE_FAILED, -EIO, 0 },
-	{ "failed before it was cut", "e", TE_FAILED, -ECONNREFUSED, 0 },
-	{ "endpoint failed after a slice", "ccekf", TE_FAILED,
-	  -ECONNREFUSED, 1 },
+	{ "each slice has its own failures",
+	  "cccfffcccfffcccfffcccfffcccfffcccfffccckkk", TE_COMPLETED, 0, 3 },
+	{ "flushes between failures cost nothing",
+	  "ccckkfcfcfcrcfcfcrcfcfcfcfck", TE_COMPLETED, 0, 3 },
+	{ "the first error of the slice counts",
+	  "ccckkocfcfcfcfcfcfcfcfcf", TE_FAILED, -ETIMEDOUT, 2 },
+	{ "refused", "cccFkk", TE_FAILED, -EREMOTEIO, 2 },
+	{ "refused with more to cut", "cFu", TE_FAILED, -EREMOTEIO, 0 },
+	{ "refused, found by a mover", "cFn", TE_FAILED, -EREMOTEIO, 0 },
+	{ "refused with slices in flight", "ccFuk", TE_FAILED, -EREMOTEIO, 1 },
+	{ "refused after a failure", "cccokkcF", TE_FAILED, -ETIMEDOUT, 2 },
+	{ "a failure after a refusal", "cccFfk", TE_FAILED, -EREMOTEIO, 1 },
+	{ "flushed after a refusal", "cccFrr", TE_FAILED, -EREMOTEIO, 0 },
+	{ "a refusal after a flush drops what was to be sent", "ccrFu",
+	  TE_FAILED, -EREMOTEIO, 0 },
+	{ "a refusal after a failure drops what was to be sent", "ccfFu",
+	  TE_FAILED, -EREMOTEIO, 0 },
+	{ "no rail before it was cut", "e", TE_FAILED, -ECONNREFUSED, 0 },
+	{ "no rail after a slice", "ccekr", TE_FAILED, -ECONNREFUSED, 1 },
 	{ "cancelled before it was cut", "xu", TE_CANCELED, -ECANCELED, 0 },
+	{ "cancelled, found by a mover", "xn", TE_CANCELED, -ECANCELED, 0 },
 	{ "cancelled, one had moved", "ckxu", TE_CANCELED, -ECANCELED, 1 },
 	{ "cancelled in flight", "ccxukk", TE_CANCELED, -ECANCELED, 2 },
+	{ "cancelled in flight, found by a mover", "ccxnkk", TE_CANCELED,
+	  -ECANCELED, 2 },
 	{ "cancelled, flushed", "ccxurr", TE_CANCELED, -ECANCELED, 0 },
-	{ "cancelled too late", "cccxukkk", TE_COMPLETED, 0, 3 },
-	{ "failed, then cancelled", "ccfxuk", TE_FAILED, -EIO, 1 },
-	{ "cancelled, then failed", "ccxfuk", TE_FAILED, -EIO, 1 },
+	{ "cancelled, failed", "ccxuff", TE_CANCELED, -ECANCELED, 0 },
+	{ "cancelled with a flushed one to send", "ccrkxu", TE_CANCELED,
+	  -ECANCELED, 1 },
+	{ "cancelled too late", "cccxkkk", TE_COMPLETED, 0, 3 },
+	{ "refused, then cancelled", "ccFxuk", TE_FAILED, -EREMOTEIO, 1 },
+	{ "cancelled, then refused", "ccxFuk", TE_FAILED, -EREMOTEIO, 1 },
 	{ "time up before it was cut", "tu", TE_TIMEOUT, -ETIMEDOUT, 0 },
-	{ "time up in flight", "ccuktk", TE_TIMEOUT, -ETIMEDOUT, 2 },
-	{ "time up too late", "ccctukkk", TE_COMPLETED, 0, 3 },
+	{ "time up in flight", "ccktuk", TE_TIMEOUT, -ETIMEDOUT, 2 },
+	{ "time up too late", "ccctkkk", TE_COMPLETED, 0, 3 },
 	{ "time up before it was cancelled", "txu", TE_TIMEOUT, -ETIMEDOUT, 0 },
 	{ "segment gone before it was cut", "gu", TE_FAILED, -ECONNRESET, 0 },
-	{ "segment gone in flight", "ccugkr", TE_FAILED, -ECONNRESET, 1 },
+	{ "segment gone, found by a mover", "gn", TE_FAILED, -ECONNRESET, 0 },
+	{ "segment gone in flight", "ccgukr", TE_FAILED, -ECONNRESET, 1 },
 	{ "segment gone: a failure is its", "cgfu", TE_FAILED, -ECONNRESET, 0 },
-	{ "segment gone too late", "cccgukkk", TE_COMPLETED, 0, 3 },
-	{ "region gone before it was cut", "mCu", TE_FAILED, -ESTALE, 0 },
-	{ "region gone: a failure is its", "cmFu", TE_FAILED, -ESTALE, 0 },
-	{ "region gone, the rest cannot be sent", "cmkCu", TE_FAILED, -ESTALE,
+	{ "segment gone: a refusal is its", "cgFu", TE_FAILED, -ECONNRESET, 0 },
+	{ "segment gone too late", "cccgkkk", TE_COMPLETED, 0, 3 },
+	{ "region gone before it was cut", "mn", TE_FAILED, -ESTALE, 0 },
+	{ "region gone: a failure is its", "cmfu", TE_FAILED, -ESTALE, 0 },
+	{ "region gone: a refusal is its", "cmFu", TE_FAILED, -ESTALE, 0 },
+	{ "region gone, the rest cannot be sent", "cmkn", TE_FAILED, -ESTALE,
 	  1 },
-	{ "region gone too late", "cccmukkk", TE_COMPLETED, 0, 3 },
-	{ "not mapped on the dev", "Cu", TE_FAILED, -ENXIO, 0 },
-	{ "not mapped on the dev, with one in flight", "cCuk", TE_FAILED,
-	  -ENXIO, 1 },
+	{ "region gone, with one in flight", "cmnk", TE_FAILED, -ESTALE, 1 },
+	{ "region gone too late", "cccmkkk", TE_COMPLETED, 0, 3 },
+	{ "not mapped on one dev: another takes it", "CcCcckkk", TE_COMPLETED,
+	  0, 3 },
+	{ "to send again, not mapped on one dev", "ccrCcckkk", TE_COMPLETED, 0,
+	  3 },
+	{ "not mapped, cancelled", "Cxu", TE_CANCELED, -ECANCELED, 0 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(slice_end, slice_end_cases, desc);
@@ -440,21 +513,49 @@ struct slice_script {
 
 static void script_cut(struct kunit *test, struct slice_script *s)
 {
+	struct te_task *task = s->task;
 	struct te_slice *slice;
-	bool more;
+	enum te_cut cut;
+	bool last;
 
-	slice = te_slice_cut(s->task, &s->f->devs[0], &more);
+	KUNIT_ASSERT_TRUE(test, task->queued);
+	cut = core_cut(s->f, task, 0, &slice);
 	KUNIT_ASSERT_NOT_NULL(test, slice);
 	list_add_tail(&slice->link, &s->posted);
+	last = task->cursor == task->length && list_empty(&task->redo);
+	KUNIT_EXPECT_EQ(test, cut, last ? TE_CUT_LAST : TE_CUT_MORE);
+	KUNIT_EXPECT_EQ(test, task->queued, !last);
+}
+
+/* It waits for a dev that it can go over. */
+static void script_misfit(struct kunit *test, struct slice_script *s)
+{
+	u64 cursor = s->task->cursor;
+	u32 inflight = s->task->inflight;
+	struct te_slice *slice;
+
+	KUNIT_EXPECT_EQ(test, core_cut(s->f, s->task, 1, &slice),
+			TE_CUT_MISFIT);
+	KUNIT_EXPECT_NULL(test, slice);
+	KUNIT_EXPECT_TRUE(test, s->task->queued);
+	KUNIT_EXPECT_EQ(test, s->task->cursor, cursor);
+	KUNIT_EXPECT_EQ(test, s->task->inflight, inflight);
 }
 
 /* Nothing can be cut, neither now nor later. */
-static void script_cut_fails(struct kunit *test, struct slice_script *s)
+static void script_cut_none(struct kunit *test, struct slice_script *s)
 {
-	bool more = true;
+	bool quiet = !s->task->inflight;
+	struct te_slice *slice;
+	enum te_cut cut;
 
-	KUNIT_EXPECT_NULL(test, te_slice_cut(s->task, &s->f->devs[1], &more));
-	KUNIT_EXPECT_FALSE(test, more);
+	KUNIT_ASSERT_TRUE(test, s->task->queued);
+	cut = core_cut(s->f, s->task, 0, &slice);
+	KUNIT_EXPECT_NULL(test, slice);
+	KUNIT_EXPECT_EQ(test, cut, quiet ? TE_CUT_ENDED : TE_CUT_LAST);
+	KUNIT_EXPECT_FALSE(test, s->task->queued);
+	if (cut == TE_CUT_ENDED)
+		te_task_gone(s->task);
 }
 
 static struct te_slice *script_take(struct kunit *test, struct slice_script *s)
@@ -469,10 +570,7 @@ static struct te_slice *script_take(struct kunit *test, struct slice_script *s)
 
 static void script_fail(struct kunit *test, struct slice_script *s, int error)
 {
-	struct te_slice *slice = script_take(test, s);
-
-	slice->error = error;
-	te_slice_fail(slice);
+	fail_slice(script_take(test, s), error);
 }
 
 static void script_step(struct kunit *test, struct slice_script *s, char step)
@@ -484,7 +582,10 @@ static void script_step(struct kunit *test, struct slice_script *s, char step)
 		script_cut(test, s);
 		break;
 	case 'C':
-		script_cut_fails(test, s);
+		script_misfit(test, s);
+		break;
+	case 'n':
+		script_cut_none(test, s);
 		break;
 	case 'k':
 		te_slice_complete(script_take(test, s));
@@ -494,6 +595,9 @@ static void script_step(struct kunit *test, struct slice_script *s, char step)
 		break;
 	case 'f':
 		script_fail(test, s, -EIO);
+		break;
+	case 'o':
+		script_fail(test, s, -ETIMEDOUT);
 		break;
 	case 'F':
 		script_fail(test, s, -EREMOTEIO);
@@ -559,6 +663,7 @@ static struct kunit_case slice_suite_cases[] = {
 	KUNIT_CASE(slice_of_huge_task),
 	KUNIT_CASE(slice_redo),
 	KUNIT_CASE(slice_redo_on_other_dev),
+	KUNIT_CASE(slice_redo_counts_tries),
 	KUNIT_CASE_PARAM(slice_ends, slice_end_gen_params),
 	{}
 };

@@ -215,55 +215,12 @@ static void ep_references(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kref_read(&f->peer->ref), 1);
 }
 
-/* Tasks wait in the flow of their context, in order. */
-static void ep_flows(struct kunit *test)
-{
-	struct ep_fixture *f = test->priv;
-	static const u32 flow_of[] = { 1, TE_NR_FLOWS - 1, TE_NR_FLOWS + 1, 1 };
-	struct list_head *flows = f->ep->flows;
-	struct te_batch *batch;
-	struct te_task *task;
-	struct te_ring *ring;
-	u32 i;
-
-	ring = kunit_kcalloc(test, 4, sizeof(*ring), GFP_KERNEL);
-	batch = kunit_kcalloc(test, 4, sizeof(*batch), GFP_KERNEL);
-	task = kunit_kcalloc(test, 4, sizeof(*task), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, ring);
-	KUNIT_ASSERT_NOT_NULL(test, batch);
-	KUNIT_ASSERT_NOT_NULL(test, task);
-	for (i = 0; i < 4; i++) {
-		ring[i].flow = flow_of[i];
-		batch[i].ring = &ring[i];
-		task[i].batch = &batch[i];
-	}
-
-	for (i = 0; i < 4; i++)
-		te_ep_enqueue(f->ep, &task[i]);
-	KUNIT_EXPECT_EQ(test, f->ep->nr_queued, 4);
-	KUNIT_EXPECT_PTR_EQ(test, flows[1].next, &task[0].link);
-	KUNIT_EXPECT_PTR_EQ(test, task[0].link.next, &task[2].link);
-	KUNIT_EXPECT_PTR_EQ(test, task[2].link.next, &task[3].link);
-	KUNIT_EXPECT_PTR_EQ(test, task[3].link.next, &flows[1]);
-	KUNIT_EXPECT_PTR_EQ(test, flows[TE_NR_FLOWS - 1].next, &task[1].link);
-
-	te_ep_dequeue(f->ep, &task[2]);
-	KUNIT_EXPECT_PTR_EQ(test, task[0].link.next, &task[3].link);
-	te_ep_dequeue(f->ep, &task[0]);
-	te_ep_dequeue(f->ep, &task[3]);
-	te_ep_dequeue(f->ep, &task[1]);
-	KUNIT_EXPECT_EQ(test, f->ep->nr_queued, 0);
-	for (i = 0; i < TE_NR_FLOWS; i++)
-		KUNIT_EXPECT_TRUE(test, list_empty(&flows[i]));
-}
-
 static struct kunit_case ep_cases[] = {
 	KUNIT_CASE_PARAM(ep_moves, ep_move_gen_params),
 	KUNIT_CASE_PARAM(ep_fails, ep_move_gen_params),
 	KUNIT_CASE_PARAM(ep_lives, ep_life_gen_params),
 	KUNIT_CASE(ep_event),
 	KUNIT_CASE(ep_references),
-	KUNIT_CASE(ep_flows),
 	{}
 };
 

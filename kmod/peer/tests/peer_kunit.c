@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * peer/tests: tokens, who is found by them and for how long, and the
- * connections that a peer may have. Other peers may live meanwhile.
+ * peer/tests: tokens, who is found by them and for how long, the walk over all
+ * peers, and the connections that a peer may have. Other peers may live meanwhile.
  */
 #include <kunit/test.h>
 #include <linux/bits.h>
@@ -120,6 +120,45 @@ static void buried_without_token(struct kunit *test)
 	te_peer_put(dialled);
 }
 
+/* Others of the node may come in between. */
+static u32 nr_walked(struct te_peer **peers, u32 nr)
+{
+	struct te_peer *peer = NULL;
+	u32 i, n = 0;
+
+	while ((peer = te_peer_next(peer))) {
+		for (i = 0; i < nr; i++)
+			n += peer == peers[i];
+	}
+	return n;
+}
+
+/* Each once, though the one stood on is released by its last other holder. */
+static void all_are_walked(struct kunit *test)
+{
+	struct te_peer *peers[3], *peer = NULL;
+	u32 i, n = 0;
+
+	for (i = 0; i < 3; i++)
+		peers[i] = peer_create(test);
+	KUNIT_EXPECT_EQ(test, nr_walked(peers, 3), 3);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, kref_read(&peers[i]->ref), 1);
+
+	while ((peer = te_peer_next(peer))) {
+		for (i = 0; i < 3; i++) {
+			if (peer != peers[i])
+				continue;
+			KUNIT_EXPECT_EQ(test, kref_read(&peer->ref), 2);
+			te_peer_put(peer);
+			n++;
+		}
+	}
+	KUNIT_EXPECT_EQ(test, n, 3);
+	/* Only compared: they are gone. */
+	KUNIT_EXPECT_EQ(test, nr_walked(peers, 3), 0);
+}
+
 static void conns_are_killed_once(struct kunit *test)
 {
 	struct te_peer *peer = peer_create(test);
@@ -182,6 +221,7 @@ static struct kunit_case te_peer_cases[] = {
 	KUNIT_CASE(token_must_be_whole),
 	KUNIT_CASE(found_and_buried),
 	KUNIT_CASE(buried_without_token),
+	KUNIT_CASE(all_are_walked),
 	KUNIT_CASE(conns_are_killed_once),
 	KUNIT_CASE(conns_are_bounded),
 	{}

@@ -2,7 +2,7 @@
 /*
  * worker/tests/fair: in which order a mover posts. Real movers, endpoints and
  * tasks over a transport that only writes down what it is given: it has room
- * once all tasks of the case are on their endpoint, so that no order depends on
+ * once all tasks of the case wait for the peer, so that no order depends on
  * when a thread runs, and completes nothing before the case is over.
  */
 #include <kunit/test.h>
@@ -28,7 +28,7 @@
  * @nr_tasks: of them
  * @lock: protects what follows
  * @wait: somebody posted
- * @gate: no room before so many tasks are on the endpoint
+ * @gate: no room before so many tasks wait for the peer
  * @budget: slices that may still be posted
  * @chain: at most so many at once
  * @log: letter of each slice that was posted
@@ -115,7 +115,7 @@ static u32 fair_ep_room(struct te_ep *ep)
 	u32 room = 0;
 
 	spin_lock(&f->lock);
-	if (ep->nr_queued >= f->gate) {
+	if (READ_ONCE(ep->peer->path.nr) >= f->gate) {
 		f->gate = 0;
 		room = min(f->budget, f->chain);
 	}
@@ -211,6 +211,18 @@ static void make_segment(struct kunit *test, struct fair_fixture *f)
 	KUNIT_ASSERT_NOT_NULL(test, f->rmr);
 }
 
+/*
+ * This dev's alone, which no list knows: te_worker_offer() would make one of each
+ * dev of the node.
+ */
+static void make_rail(struct kunit *test, struct fair_fixture *f)
+{
+	f->peer->path.rdev_mask = 1;
+	f->dev.up = true;
+	te_worker_host.dev_up(&f->dev);
+	KUNIT_ASSERT_EQ(test, f->peer->path.nr_rails, 1);
+}
+
 static int fair_init(struct kunit *test)
 {
 	struct fair_fixture *f;
@@ -238,6 +250,7 @@ static int fair_init(struct kunit *test)
 	f->dev.numa_node = NUMA_NO_NODE;
 	f->dev.release = fair_dev_release;
 	KUNIT_ASSERT_EQ(test, te_worker_host.dev_start(&f->dev), 0);
+	make_rail(test, f);
 	test->priv = f;
 	return 0;
 }
@@ -279,12 +292,14 @@ static void queue_task(struct kunit *test, struct te_task *task)
 	LIST_HEAD(tasks);
 
 	list_add(&task->link, &tasks);
-	KUNIT_EXPECT_EQ(test, te_queue_tasks(&f->dev, f->peer, &tasks), 0);
+	te_worker_queue(f->seg, &tasks);
+	KUNIT_EXPECT_TRUE(test, list_empty(&tasks));
 }
 
 static void kick_all(struct fair_fixture *f)
 {
-	te_worker_host.scan(&f->dev);
+	te_worker_host.scan();
+	te_worker_host.dev_scan(&f->dev);
 }
 
 /* Let @nr slices go, as soon as @gate tasks are queued. */
@@ -366,9 +381,10 @@ static const struct fair_case fair_cases[] = {
 	  "aaaabaaaaaaa" },
 	{ "a small task after a large one", 0, { { 2, 99 }, { 1, 1 } },
 	  "baaaaaaaaaaa" },
+	/* The last two of c leave half a turn, which a takes. */
 	{ "within a context, task by task", 0,
 	  { { 1, 99 }, { 1, 99 }, { 1, 6 } },
-	  "aaaabbbbccccaaaabbbbccaaaabbbb" },
+	  "aaaabbbbccccaaaabbbbccaabbbbaaaa" },
 	{ "more tasks are not more turns", 0,
 	  { { 1, 99 }, { 1, 99 }, { 1, 99 }, { 2, 99 } },
 	  "aaaaddddbbbbddddccccddddaaaadddd" },
@@ -382,8 +398,12 @@ static const struct fair_case fair_cases[] = {
 	  "aaaabbbbaaaabbbbaaaabbbbaaaabbbbaaaabbbb" },
 	{ "room for one at a time", 1, { { 1, 99 }, { 2, 99 }, { 1, 99 } },
 	  "aaaabbbbccccbbbbaaaabbbb" },
+	/* The turn is its context's: c has what a left of it. */
 	{ "a task ends with the room", 3, { { 1, 3 }, { 2, 99 }, { 1, 99 } },
-	  "aaabbbbccccbbbbcccc" },
+	  "aaacbbbbccccbbbbcccc" },
+	{ "small tasks share a turn", 0,
+	  { { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 2, 99 } },
+	  "abcdffffeffffffff" },
 };
 
 KUNIT_ARRAY_PARAM_DESC(fair, fair_cases, desc);

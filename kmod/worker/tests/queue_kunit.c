@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * worker/tests/queue: which shard and which mover a peer's tasks go to, for
+ * worker/tests/queue: which shard and which mover a peer's rails go to, for
  * every number of movers. The movers are stand-ins that count their kicks; the
- * tasks are links and nothing else.
+ * rails are links and nothing else.
  */
 #include <kunit/test.h>
 #include <linux/overflow.h>
@@ -65,51 +65,48 @@ static struct queue_fixture *fixture(struct kunit *test)
 		w->mover.dev = &f->dev;
 		w->mover.index = i;
 		w->mover.kick = fixture_kick;
-		INIT_LIST_HEAD(&w->requeue);
+		INIT_LIST_HEAD(&w->rails);
+		INIT_LIST_HEAD(&w->active);
 	}
 	return f;
 }
 
-/* Queue one task of a peer. Return: the shard that has it; it is empty again. */
-static u32 shard_of(struct kunit *test, struct queue_fixture *f, u64 peer_id)
+static void rail_init(struct queue_fixture *f, struct te_rail *rail, u32 shard)
 {
-	struct te_peer peer = { .id = peer_id };
-	struct te_task task;
-	u32 i, shard = TE_NR_SHARDS;
-	LIST_HEAD(tasks);
-
-	list_add(&task.link, &tasks);
-	KUNIT_EXPECT_EQ(test, te_queue_tasks(&f->dev, &peer, &tasks), 0);
-	KUNIT_EXPECT_TRUE(test, list_empty(&tasks));
-	for (i = 0; i < TE_NR_SHARDS; i++) {
-		if (list_empty(&f->set->shards[i].tasks))
-			continue;
-		KUNIT_EXPECT_EQ_MSG(test, shard, TE_NR_SHARDS,
-				    "peer %llu is on two", peer_id);
-		shard = i;
-		INIT_LIST_HEAD(&f->set->shards[i].tasks);
-	}
-	KUNIT_ASSERT_LT_MSG(test, shard, TE_NR_SHARDS, "peer %llu is on none",
-			    peer_id);
-	return shard;
+	rail->queue = &f->set->shards[shard];
+	rail->w = &f->set->worker[shard % f->set->nr];
+	INIT_LIST_HEAD(&rail->queue_link);
+	INIT_LIST_HEAD(&rail->link);
+	INIT_LIST_HEAD(&rail->active_link);
 }
 
-/* The same shard each time, and that shard's mover is the one kicked. */
-static void peer_has_one_mover(struct kunit *test)
+/* On its shard once, however often it is put there; its mover is kicked. */
+static void rail_waits_once(struct kunit *test)
 {
 	struct queue_fixture *f = fixture(test);
-	u32 i, shard, mover;
-	u64 id;
+	struct te_rail *rails;
+	u32 i, n;
 
-	for (id = 1; id <= 64; id++) {
-		shard = shard_of(test, f, id);
-		mover = shard % f->set->nr;
+	rails = kunit_kcalloc(test, TE_NR_SHARDS, sizeof(*rails), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, rails);
+	for (i = 0; i < TE_NR_SHARDS; i++) {
+		struct te_rail *rail = &rails[i];
+
+		rail_init(f, rail, i);
 		memset(f->kicks, 0, sizeof(f->kicks));
-		KUNIT_EXPECT_EQ(test, shard_of(test, f, id), shard);
-		for (i = 0; i < f->set->nr; i++)
-			KUNIT_EXPECT_EQ_MSG(test, f->kicks[i], i == mover,
-					    "peer %llu mover %u", id, i);
+		KUNIT_EXPECT_TRUE(test, te_queue_rail(rail));
+		KUNIT_EXPECT_TRUE(test, te_queue_rail(rail));
+		KUNIT_EXPECT_TRUE(test, list_is_singular(&rail->queue->rails));
+		for (n = 0; n < f->set->nr; n++)
+			KUNIT_EXPECT_EQ_MSG(test, f->kicks[n],
+					    n == i % f->set->nr ? 2 : 0,
+					    "shard %u mover %u", i, n);
+		te_queue_forget(rail);
+		te_queue_forget(rail);
+		KUNIT_EXPECT_TRUE(test, list_empty(&rail->queue->rails));
 	}
+	for (i = 0; i < f->set->nr; i++)
+		KUNIT_EXPECT_FALSE(test, te_worker_take(&f->set->worker[i]));
 }
 
 /* Ids count up from 1, or are what is left after many came and went. */
@@ -125,13 +122,16 @@ static void peers_are_spread(struct kunit *test)
 		{ "after 2^32", 1ULL << 32, 1 },
 		{ "every 2^32nd", 1, 1ULL << 32 },
 	};
-	struct queue_fixture *f = fixture(test);
 	u32 i, n, on[TE_NR_SHARDS];
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		memset(on, 0, sizeof(on));
-		for (n = 0; n < NR_PEERS; n++)
-			on[shard_of(test, f, rows[i].first + n * rows[i].step)]++;
+		for (n = 0; n < NR_PEERS; n++) {
+			u64 id = rows[i].first + n * rows[i].step;
+
+			KUNIT_ASSERT_LT(test, te_shard_of(id), TE_NR_SHARDS);
+			on[te_shard_of(id)]++;
+		}
 		/* Within a quarter of what each should have. */
 		for (n = 0; n < TE_NR_SHARDS; n++) {
 			KUNIT_EXPECT_GE_MSG(test, on[n],
@@ -144,64 +144,74 @@ static void peers_are_spread(struct kunit *test)
 	}
 }
 
-/* A mover takes its own shards, all of them, in order; then there is nothing. */
+/*
+ * A mover takes its own shards, all of them, in order; then there is nothing. It
+ * keeps what it has seen, and each pulls once however often it is taken.
+ */
 static void movers_take_their_shards(struct kunit *test)
 {
 	const struct queue_case *c = test->param_value;
 	struct queue_fixture *f = fixture(test);
-	struct te_task (*tasks)[2];
-	u32 i, m, seen = 0;
+	struct te_rail *rails, *rail;
+	u32 i, m, round, seen = 0;
 
-	tasks = kunit_kcalloc(test, TE_NR_SHARDS, sizeof(*tasks), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, tasks);
-	for (i = 0; i < TE_NR_SHARDS; i++) {
-		list_add_tail(&tasks[i][0].link, &f->set->shards[i].tasks);
-		list_add_tail(&tasks[i][1].link, &f->set->shards[i].tasks);
+	rails = kunit_kcalloc(test, 2 * TE_NR_SHARDS, sizeof(*rails),
+			      GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, rails);
+	for (i = 0; i < 2 * TE_NR_SHARDS; i++)
+		rail_init(f, &rails[i], i / 2);
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < 2 * TE_NR_SHARDS; i++)
+			KUNIT_EXPECT_TRUE(test, te_queue_rail(&rails[i]));
+		for (m = 0; m < c->movers; m++) {
+			struct te_worker *w = &f->set->worker[m];
+
+			KUNIT_EXPECT_TRUE(test, te_worker_take(w));
+			KUNIT_EXPECT_FALSE(test, te_worker_take(w));
+		}
 	}
 	for (m = 0; m < c->movers; m++) {
 		struct te_worker *w = &f->set->worker[m];
-		struct te_task *task;
-		u32 nr = 0;
+		u32 next = 2 * m;
 
-		KUNIT_EXPECT_TRUE(test, te_worker_take(w));
-		list_for_each_entry(task, &w->requeue, link) {
-			i = (task - &tasks[0][0]) / 2;
-			KUNIT_EXPECT_EQ(test, i % c->movers, m);
-			KUNIT_EXPECT_PTR_EQ(test, task, &tasks[i][nr++ % 2]);
+		list_for_each_entry(rail, &w->active, active_link) {
+			KUNIT_EXPECT_PTR_EQ(test, rail, &rails[next]);
+			next += next % 2 ? 2 * c->movers - 1 : 1;
 			seen++;
 		}
-		KUNIT_EXPECT_FALSE(test, te_worker_take(w));
+		KUNIT_EXPECT_EQ(test, list_count_nodes(&w->rails),
+				list_count_nodes(&w->active));
 	}
 	KUNIT_EXPECT_EQ(test, seen, 2 * TE_NR_SHARDS);
 }
 
-/* Tasks that come too late stay with who brings them. */
+/* A rail that comes too late stays with who brings it. */
 static void closed_queue_takes_nothing(struct kunit *test)
 {
 	struct queue_fixture *f = fixture(test);
-	struct te_peer peer = { .id = 1 };
-	u32 shard = shard_of(test, f, peer.id);
-	u32 kicks = f->kicks[shard % f->set->nr];
-	struct te_task early, late;
-	LIST_HEAD(tasks);
+	struct te_worker *w = &f->set->worker[1];
+	struct te_rail *early, *late;
 
-	list_add(&early.link, &tasks);
-	KUNIT_EXPECT_EQ(test, te_queue_tasks(&f->dev, &peer, &tasks), 0);
-	te_queue_close(&f->set->shards[shard]);
-	list_add(&late.link, &tasks);
-	KUNIT_EXPECT_EQ(test, te_queue_tasks(&f->dev, &peer, &tasks), -ENODEV);
-	KUNIT_EXPECT_PTR_EQ(test, tasks.next, &late.link);
-	KUNIT_EXPECT_PTR_EQ(test, tasks.prev, &late.link);
-	KUNIT_EXPECT_EQ(test, f->kicks[shard % f->set->nr], kicks + 1);
+	early = kunit_kzalloc(test, sizeof(*early), GFP_KERNEL);
+	late = kunit_kzalloc(test, sizeof(*late), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, early);
+	KUNIT_ASSERT_NOT_NULL(test, late);
+	rail_init(f, early, 1);
+	rail_init(f, late, 1);
+	KUNIT_EXPECT_TRUE(test, te_queue_rail(early));
+	te_queue_close(early->queue);
+	KUNIT_EXPECT_FALSE(test, te_queue_rail(late));
+	KUNIT_EXPECT_TRUE(test, list_empty(&late->queue_link));
+	KUNIT_EXPECT_EQ(test, f->kicks[1], 1);
 
 	/* What came in time is taken. */
-	KUNIT_EXPECT_TRUE(test, te_worker_take(&f->set->worker[shard % 2]));
-	KUNIT_EXPECT_PTR_EQ(test, f->set->worker[shard % 2].requeue.next,
-			    &early.link);
+	KUNIT_EXPECT_TRUE(test, te_worker_take(w));
+	KUNIT_EXPECT_PTR_EQ(test, w->active.next, &early->active_link);
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&w->active));
 }
 
 static struct kunit_case te_queue_cases[] = {
-	KUNIT_CASE_PARAM(peer_has_one_mover, queue_gen_params),
+	KUNIT_CASE_PARAM(rail_waits_once, queue_gen_params),
 	KUNIT_CASE(peers_are_spread),
 	KUNIT_CASE_PARAM(movers_take_their_shards, queue_gen_params),
 	KUNIT_CASE(closed_queue_takes_nothing),

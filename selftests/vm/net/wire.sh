@@ -10,7 +10,9 @@
 # lookup. rxe works in the initial network namespace only, hence no namespaces.
 # An rdma_cm client must bind its source address. After an address or a link has
 # changed, routes and neighbours are gone, and IPv6 addresses too:
-# `wire.sh routes` brings all of them back.
+# `wire.sh routes` brings all of them back. The kernel lets an end that has a
+# carrier again send a second later at worst, and drops with an error till then:
+# `wire.sh settle` waits for it.
 
 set -eu
 . "$(dirname "$0")/common.sh"
@@ -83,6 +85,16 @@ routes()
 	LINES
 }
 
+settle()
+{
+	local end
+	for end in va vb; do
+		until [ "$(cat "/sys/class/net/$end/operstate")" = up ]; do
+			sleep 0.05
+		done
+	done
+}
+
 up()
 {
 	load veth
@@ -106,6 +118,6 @@ down()
 }
 
 case ${1-} in
-up|down|routes) "$1" ;;
-*)	echo "usage: $0 up|down|routes" >&2; exit 2 ;;
+up|down|routes|settle) "$1" ;;
+*)	echo "usage: $0 up|down|routes|settle" >&2; exit 2 ;;
 esac

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rdma/monitor: how a port is: its events, and its state read each second in case
+ * one was lost.
+ *
+ * Events come in any context and only leave marks. Without a link a dev's
+ * endpoints end at once and their slices go over other rails; nothing is sent by
+ * the connection manager either (see te_rdma_await_link()).
+ */
+#include "rdma/rdma.h"
+
+/* May come in atomic context. */
+static void monitor_event(struct ib_event_handler *handler,
+			  struct ib_event *event)
+{
+	struct te_rdma_dev *rdev = container_of(handler, struct te_rdma_dev,
+						events);
+
+	if (event->event == IB_EVENT_DEVICE_FATAL) {
+		/* Of all ports; the next reading says when it is over. */
+		te_dev_link(&rdev->dev, false);
+		return;
+	}
+	if (event->element.port_num != rdev->port)
+		return;
+	switch (event->event) {
+	case IB_EVENT_PORT_ERR:
+		te_dev_link(&rdev->dev, false);
+		break;
+	case IB_EVENT_PORT_ACTIVE:
+	case IB_EVENT_GID_CHANGE:
+		mod_delayed_work(te_rdma_wq, &rdev->monitor_work, 0);
+		te_rdma_restart(rdev, 0);
+		break;
+	default:
+		break;
+	}
+}
+
+void te_rdma_read_port(struct te_rdma_dev *rdev)
+{
+	struct ib_port_attr attr;
+	bool link;
+
+	link = !ib_query_port(rdev->ib, rdev->port, &attr) &&
+	       attr.state == IB_PORT_ACTIVE;
+	te_dev_link(&rdev->dev, link);
+	if (link)
+		wake_up_all(&rdev->linked);
+}
+
+static void monitor_work(struct work_struct *work)
+{
+	struct te_rdma_dev *rdev = container_of(to_delayed_work(work),
+						struct te_rdma_dev,
+						monitor_work);
+
+	te_rdma_read_port(rdev);
+	queue_delayed_work(te_rdma_wq, &rdev->monitor_work,
+			   msecs_to_jiffies(TE_RDMA_MONITOR_MS));
+}
+
+/*
+ * Without a link adapters wait in vain for an answer, and soft-RoCE's GSI QP goes
+ * to error with the first message, for ever. What just failed may be how the loss
+ * of a link shows first: give the news of it time to come.
+ */
+void te_rdma_await_link(struct te_rdma_dev *rdev)
+{
+	wait_event_timeout(rdev->linked, READ_ONCE(rdev->going),
+			   msecs_to_jiffies(TE_RDMA_NEWS_MS));
+	wait_event_timeout(rdev->linked, !READ_ONCE(rdev->dev.no_link) ||
+			   READ_ONCE(rdev->going),
+			   msecs_to_jiffies(TE_RDMA_LINK_MS));
+}
+
+void te_rdma_monitor_start(struct te_rdma_dev *rdev)
+{
+	INIT_DELAYED_WORK(&rdev->monitor_work, monitor_work);
+	INIT_IB_EVENT_HANDLER(&rdev->events, rdev->ib, monitor_event);
+	ib_register_event_handler(&rdev->events);
+	queue_delayed_work(te_rdma_wq, &rdev->monitor_work, 0);
+}
+
+/* Nobody waits for a link any more when it returns. */
+void te_rdma_monitor_stop(struct te_rdma_dev *rdev)
+{
+	ib_unregister_event_handler(&rdev->events);
+	cancel_delayed_work_sync(&rdev->monitor_work);
+	WRITE_ONCE(rdev->going, true);
+	wake_up_all(&rdev->linked);
+}

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * worker/path: what waits for a peer.
+ *
+ * Submitters add tasks and wake rails; the movers of the rails cut slices, under
+ * the path's lock, a chain at a time. Contexts have turns by bytes (deficit round
+ * robin, Shreedhar and Varghese 1995), so that a large request of one does not
+ * hold up a small one of another, and within a context its tasks have.
+ *
+ * A task leaves its path when nothing is left to cut, comes back when slices of
+ * it must be sent again, and is taken out when it is doomed: by whoever doomed
+ * it, as there may be no rail to do it.
+ */
+#include "worker/internal.h"
+
+/* Bytes of one turn. */
+#define TE_QUANTUM	((s32)(4 * TE_SLICE_BYTES))
+/* Tasks that a rail passes by, as they cannot go over it, in one go. */
+#define TE_MAX_MISFITS	64U
+/* Tasks looked at in one go under the path's lock. */
+#define TE_WALK_STEP	1024U
+
+static struct te_flow *task_flow(struct te_task *task)
+{
+	u32 flow = task->batch->ring->flow % TE_NR_FLOWS;
+
+	return &task->seg->peer->path.flows[flow];
+}
+
+static void path_add_locked(struct te_path *path, struct te_task *task,
+			    bool first)
+{
+	struct te_flow *flow = task_flow(task);
+
+	lockdep_assert_held(&path->lock);
+	if (first)
+		list_add(&task->link, &flow->tasks);
+	else
+		list_add_tail(&task->link, &flow->tasks);
+	flow->nr++;
+	path->nr++;
+}
+
+static void path_del_locked(struct te_path *path, struct te_flow *flow,
+			    struct te_task *task)
+{
+	lockdep_assert_held(&path->lock);
+	list_del(&task->link);
+	flow->nr--;
+	path->nr--;
+}
+
+static void rail_wake_locked(struct te_path *path, struct te_rail *rail)
+{
+	lockdep_assert_held(&path->lock);
+	if (!rail->active)
+		rail->active = te_queue_rail(rail);
+}
+
+static void path_wake_all_locked(struct te_path *path)
+{
+	struct te_rail *rail;
+
+	lockdep_assert_held(&path->lock);
+	list_for_each_entry(rail, &path->rails, path_link)
+		rail_wake_locked(path, rail);
+}
+
+/* For little work: one rail that can take it at once, each in its turn. */
+static void path_wake_one_locked(struct te_path *path)
+{
+	struct te_rail *rail;
+
+	lockdep_assert_held(&path->lock);
+	list_for_each_entry(rail, &path->rails, path_link) {
+		if (READ_ONCE(rail->open)) {
+			list_move_tail(&rail->path_link, &path->rails);
+			rail_wake_locked(path, rail);
+			return;
+		}
+	}
+	path_wake_all_locked(path);
+}
+
+static u32 rail_tier(struct te_rail *rail, struct te_task *task)
+{
+	struct te_mr *mr = task->nr_mrs == 1 ? task->mr : task->mrs[0];
+
+	return te_topo_tier(mr->location, rail->w->mover.dev);
+}
+
+/* The matrix that an admin loaded may leave a task no rail at all. */
+static bool task_may_go_locked(struct te_path *path, struct te_task *task)
+{
+	struct te_rail *rail;
+
+	lockdep_assert_held(&path->lock);
+	list_for_each_entry(rail, &path->rails, path_link) {
+		if (rail_tier(rail, task) != TE_TIER_NONE)
+			return true;
+	}
+	return false;
+}
+
+/* Why a task may not wait here. 0: it may. */
+static int path_error_locked(struct te_peer *peer)
+{
+	lockdep_assert_held(&peer->path.lock);
+	if (te_peer_error(peer))
+		return te_peer_error(peer);
+	return peer->path.nr_rails ? 0 : -ENXIO;
+}
+
+/*
+ * Who dooms a task marks it first and then goes through its path: so it is seen
+ * here, or found there.
+ */
+void te_worker_queue(struct te_seg *seg, struct list_head *tasks)
+{
+	struct te_path *path = &seg->peer->path;
+	struct te_task *task, *next;
+	LIST_HEAD(doomed);
+	u64 bytes = 0;
+	int error;
+
+	spin_lock(&path->lock);
+	error = path_error_locked(seg->peer);
+	list_for_each_entry_safe(task, next, tasks, link) {
+		if (error)
+			break;
+		if (!task_may_go_locked(path, task))
+			continue;
+		if (te_task_doomed(task)) {
+			list_move_tail(&task->link, &doomed);
+			continue;
+		}
+		bytes += task->length;
+		list_del(&task->link);
+		path_add_locked(path, task, false);
+	}
+	if (bytes > TE_SLICE_BYTES + TE_TAIL_BYTES)
+		path_wake_all_locked(path);
+	else if (bytes)
+		path_wake_one_locked(path);
+	spin_unlock(&path->lock);
+
+	list_for_each_entry_safe(task, next, &doomed, link)
+		te_task_unqueue(task);
+	list_for_each_entry_safe(task, next, tasks, link)
+		te_task_fail(task, error ?: -ENXIO);
+	INIT_LIST_HEAD(tasks);
+}
+
+void te_path_requeue(struct te_task *task)
+{
+	struct te_peer *peer = task->seg->peer;
+	struct te_path *path = &peer->path;
+	bool doomed = false;
+	int error;
+
+	spin_lock(&path->lock);
+	error = path_error_locked(peer);
+	if (!error) {
+		doomed = te_task_doomed(task);
+		if (!doomed) {
+			path_add_locked(path, task, true);
+			path_wake_all_locked(path);
+		}
+	}
+	spin_unlock(&path->lock);
+	if (error)
+		te_task_fail(task, error);
+	else if (doomed)
+		te_task_unqueue(task);
+}
+
+void te_path_wake(struct te_peer *peer)
+{
+	spin_lock(&peer->path.lock);
+	if (peer->path.nr)
+		path_wake_all_locked(&peer->path);
+	spin_unlock(&peer->path.lock);
+}
+
+bool te_path_empty(struct te_rail *rail)
+{
+	struct te_path *path = &rail->peer->path;
+	bool empty;
+
+	spin_lock(&path->lock);
+	empty = !path->nr;
+	if (empty)
+		rail->active = false;
+	spin_unlock(&path->lock);
+	return empty;
+}
+
+/*
+ * The flow whose turn it is, of those not in @skip. A turn in which the room ends
+ * goes on next time: else who comes first in each round would have more of it.
+ */
+static struct te_flow *path_turn_locked(struct te_path *path, u32 skip)
+{
+	struct te_flow *flow = &path->flows[path->flow];
+	u32 i;
+
+	lockdep_assert_held(&path->lock);
+	if (flow->nr && flow->credit > 0 && !(skip & BIT(path->flow)))
+		return flow;
+	/* A slice may have taken more than one turn gives. */
+	for (i = 0; i < 2 * TE_NR_FLOWS; i++) {
+		path->flow = (path->flow + 1) % TE_NR_FLOWS;
+		flow = &path->flows[path->flow];
+		if (!flow->nr) {
+			flow->credit = 0;
+			continue;
+		}
+		if (skip & BIT(path->flow))
+			continue;
+		flow->credit = min(flow->credit + TE_QUANTUM, TE_QUANTUM);
+		if (flow->credit > 0)
+			return flow;
+	}
+	return NULL;
+}
+
+/*
+ * Is the rail near enough to the task's memory? The farther ones join where no
+ * nearer one could take more at once.
+ */
+static bool rail_suits_locked(struct te_path *path, struct te_rail *rail,
+			      struct te_task *task)
+{
+	u32 tier = rail_tier(rail, task);
+	struct te_rail *other;
+
+	lockdep_assert_held(&path->lock);
+	if (!tier || tier == TE_TIER_NONE)
+		return !tier;
+	list_for_each_entry(other, &path->rails, path_link) {
+		if (READ_ONCE(other->open) && rail_tier(other, task) < tier)
+			return false;
+	}
+	return true;
+}
+
+/* One slice of the first task of the flow that can go over the rail. */
+static enum te_cut flow_cut_locked(struct te_path *path, struct te_flow *flow,
+				   struct te_rail *rail, u32 rdev_id,
+				   struct te_slice **slice,
+				   struct list_head *ended)
+{
+	u32 tries = min(flow->nr, TE_MAX_MISFITS);
+	struct te_task *task;
+	enum te_cut cut;
+
+	lockdep_assert_held(&path->lock);
+	while (tries--) {
+		task = list_first_entry(&flow->tasks, struct te_task, link);
+		*slice = NULL;
+		cut = rail_suits_locked(path, rail, task) ?
+		      te_slice_cut(task, rail->w->mover.dev, rdev_id, slice) :
+		      TE_CUT_MISFIT;
+		switch (cut) {
+		case TE_CUT_MISFIT:
+			list_move_tail(&task->link, &flow->tasks);
+			continue;
+		case TE_CUT_LAST:
+		case TE_CUT_ENDED:
+			path_del_locked(path, flow, task);
+			if (cut == TE_CUT_ENDED)
+				list_add(&task->link, ended);
+			break;
+		case TE_CUT_MORE:
+			flow->credit -= (*slice)->len;
+			/* Its turn is over: behind the others of its context. */
+			if (flow->credit <= 0)
+				list_move_tail(&task->link, &flow->tasks);
+			return cut;
+		case TE_CUT_NOMEM:
+			return cut;
+		}
+		if (*slice)
+			flow->credit -= (*slice)->len;
+		return cut;
+	}
+	return TE_CUT_MISFIT;
+}
+
+u32 te_path_cut(struct te_rail *rail, u32 rdev_id, u32 max,
+		struct list_head *chain, bool *dry)
+{
+	struct te_path *path = &rail->peer->path;
+	struct te_task *task, *next;
+	struct te_slice *slice;
+	struct te_flow *flow;
+	LIST_HEAD(ended);
+	u32 skip = 0, n = 0;
+	bool unseen = false;
+	enum te_cut cut;
+
+	*dry = false;
+	spin_lock(&path->lock);
+	while (n < max) {
+		flow = path_turn_locked(path, skip);
+		if (!flow) {
+			*dry = !unseen;
+			rail->active = unseen;
+			break;
+		}
+		cut = flow_cut_locked(path, flow, rail, rdev_id, &slice,
+				      &ended);
+		if (cut == TE_CUT_NOMEM)
+			break;
+		if (cut == TE_CUT_MISFIT) {
+			skip |= BIT(flow - path->flows);
+			unseen |= flow->nr > TE_MAX_MISFITS;
+		}
+		if (slice) {
+			list_add_tail(&slice->link, chain);
+			n++;
+		}
+	}
+	spin_unlock(&path->lock);
+
+	list_for_each_entry_safe(task, next, &ended, link)
+		te_task_gone(task);
+	return n;
+}
+
+bool te_path_add_rail(struct te_rail *rail)
+{
+	struct te_path *path = &rail->peer->path;
+	bool ok;
+
+	spin_lock(&path->lock);
+	/* Its mover knows it from its shard. */
+	ok = !te_peer_error(rail->peer) && te_queue_rail(rail);
+	if (ok) {
+		rail->active = true;
+		list_add_tail(&rail->path_link, &path->rails);
+		path->nr_rails++;
+	}
+	spin_unlock(&path->lock);
+	return ok;
+}
+
+/* Take all tasks out for which @error, or -errno of their own, is the end. */
+static void path_end_tasks(struct te_peer *peer, int error)
+{
+	struct te_path *path = &peer->path;
+	struct te_task *task, *next;
+	LIST_HEAD(tasks);
+	u32 i;
+
+	spin_lock(&path->lock);
+	for (i = 0; i < TE_NR_FLOWS; i++) {
+		list_splice_tail_init(&path->flows[i].tasks, &tasks);
+		path->flows[i].nr = 0;
+	}
+	path->nr = 0;
+	spin_unlock(&path->lock);
+	list_for_each_entry_safe(task, next, &tasks, link) {
+		te_task_fail(task, error);
+		cond_resched();
+	}
+}
+
+void te_path_del_rail(struct te_rail *rail)
+{
+	struct te_path *path = &rail->peer->path;
+	bool last;
+
+	spin_lock(&path->lock);
+	list_del(&rail->path_link);
+	last = !--path->nr_rails;
+	te_queue_forget(rail);
+	if (path->nr)
+		path_wake_all_locked(path);
+	spin_unlock(&path->lock);
+	if (last)
+		path_end_tasks(rail->peer,
+			       te_peer_error(rail->peer) ?: -ENODEV);
+}
+
+/*
+ * Doomed ones, of one flow. Each is moved from the front to the back, or out, so
+ * that the lock may be dropped at any point; others may do so at the same time.
+ */
+static void flow_scan(struct te_path *path, struct te_flow *flow)
+{
+	struct te_task *task, *next;
+	LIST_HEAD(doomed);
+	u32 i, left;
+
+	spin_lock(&path->lock);
+	left = flow->nr;
+	for (i = 1; left && flow->nr; left--, i++) {
+		task = list_first_entry(&flow->tasks, struct te_task, link);
+		if (te_task_doomed(task)) {
+			path_del_locked(path, flow, task);
+			list_add_tail(&task->link, &doomed);
+		} else {
+			list_move_tail(&task->link, &flow->tasks);
+		}
+		if (i % TE_WALK_STEP == 0)
+			cond_resched_lock(&path->lock);
+	}
+	spin_unlock(&path->lock);
+	list_for_each_entry_safe(task, next, &doomed, link) {
+		te_task_unqueue(task);
+		cond_resched();
+	}
+}
+
+static void path_scan(struct te_peer *peer)
+{
+	u32 i;
+
+	if (te_peer_error(peer)) {
+		path_end_tasks(peer, te_peer_error(peer));
+		return;
+	}
+	for (i = 0; i < TE_NR_FLOWS; i++) {
+		if (READ_ONCE(peer->path.flows[i].nr))
+			flow_scan(&peer->path, &peer->path.flows[i]);
+	}
+}
+
+void te_path_scan_all(void)
+{
+	struct te_peer *peer = NULL;
+
+	while ((peer = te_peer_next(peer)))
+		path_scan(peer);
+}

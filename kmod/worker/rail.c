@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * worker/rail: a local dev's way to a peer: which of the peer's devs it goes to,
+ * and when it rests.
+ *
+ * Rails are made where segments become known and where devs come up, in process
+ * context; from then on they are their mover's, which frees them when the peer
+ * is dead or the dev stops, after their last endpoint. A rail has one endpoint in
+ * use, to the dev that suits best of those that did not just fail.
+ */
+#include <linux/err.h>
+#include <linux/random.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "fault/fault.h"
+#include "worker/internal.h"
+
+/* Longest rest of a rail that can reach nobody: until the peer's devs change. */
+#define TE_REST		(3600 * HZ)
+
+/* Creation: two at once would make two rails of one dev to one peer. */
+static DEFINE_MUTEX(te_rails_mutex);
+
+static bool path_has_dev(struct te_path *path, struct te_dev *dev)
+{
+	struct te_rail *rail;
+	bool found = false;
+
+	spin_lock(&path->lock);
+	list_for_each_entry(rail, &path->rails, path_link)
+		found |= rail->w->mover.dev == dev;
+	spin_unlock(&path->lock);
+	return found;
+}
+
+/* A dev that stops, or a dead peer, needs none: no error. */
+static int rail_create(struct te_dev *dev, struct te_peer *peer)
+{
+	struct te_workers *set = dev->workers;
+	struct te_rail *rail;
+	u32 shard = te_shard_of(peer->id);
+
+	lockdep_assert_held(&te_rails_mutex);
+	if (path_has_dev(&peer->path, dev))
+		return 0;
+	rail = kzalloc(sizeof(*rail), GFP_KERNEL);
+	if (!rail)
+		return -ENOMEM;
+	rail->queue = &set->shards[shard];
+	rail->w = &set->worker[shard % set->nr];
+	te_peer_get(peer);
+	rail->peer = peer;
+	INIT_LIST_HEAD(&rail->queue_link);
+	INIT_LIST_HEAD(&rail->link);
+	INIT_LIST_HEAD(&rail->active_link);
+	if (!te_path_add_rail(rail)) {
+		te_peer_put(peer);
+		kfree(rail);
+	}
+	return 0;
+}
+
+/* The description of this segment is the newest: it tells of all devs. */
+static void path_set_rdevs(struct te_path *path, struct te_seg *seg)
+{
+	const struct te_seg_devs *rdevs;
+	struct te_rail *rail;
+	u32 i;
+
+	spin_lock(&path->lock);
+	rcu_read_lock();
+	rdevs = te_seg_devs(seg);
+	path->rdev_mask = 0;
+	for (i = 0; i < rdevs->nr; i++) {
+		u32 id = rdevs->devs[i].dev_id;
+
+		path->rdevs[id] = rdevs->devs[i];
+		path->rdev_mask |= BIT(id);
+	}
+	rcu_read_unlock();
+	list_for_each_entry(rail, &path->rails, path_link)
+		rail->recheck = true;
+	spin_unlock(&path->lock);
+}
+
+int te_worker_offer(struct te_seg *seg)
+{
+	struct te_dev *devs[TE_MAX_DEVS];
+	struct te_dev *dev;
+	u32 nr = 0, i;
+	int ret = 0;
+
+	mutex_lock(&te_rails_mutex);
+	path_set_rdevs(&seg->peer->path, seg);
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &te_devs, link) {
+		if (nr < TE_MAX_DEVS && te_dev_tryget(dev))
+			devs[nr++] = dev;
+	}
+	rcu_read_unlock();
+	for (i = 0; i < nr; i++) {
+		ret = ret ?: rail_create(devs[i], seg->peer);
+		te_dev_put(devs[i]);
+	}
+	mutex_unlock(&te_rails_mutex);
+	te_path_wake(seg->peer);
+	return ret;
+}
+
+void te_rail_create_all(struct te_dev *dev)
+{
+	struct te_peer *peer = NULL;
+
+	mutex_lock(&te_rails_mutex);
+	while ((peer = te_peer_next(peer))) {
+		if (READ_ONCE(peer->path.rdev_mask) && rail_create(dev, peer))
+			pr_warn_ratelimited("te: %s: no memory for a rail to %pI6c\n",
+					    dev->name, &peer->addr);
+		te_path_wake(peer);
+	}
+	mutex_unlock(&te_rails_mutex);
+}
+
+static void rail_free(struct te_rail *rail)
+{
+	te_path_del_rail(rail);
+	list_del(&rail->link);
+	list_del(&rail->active_link);
+	te_peer_put(rail->peer);
+	kfree(rail);
+}
+
+/*
+ * The best of the peer's devs that does not rest. Return: false: all of them do,
+ * the first one until @until, or none can be reached from here.
+ */
+static bool rail_pick(struct te_rail *rail, struct te_rdev *best,
+		      unsigned long *until)
+{
+	struct te_path *path = &rail->peer->path;
+	const struct te_rdev *self = &rail->w->mover.dev->self;
+	unsigned long now = jiffies, mask;
+	int best_score = -1, score;
+	u32 id, nr, turn;
+
+	*until = now + TE_REST;
+	spin_lock(&path->lock);
+	rail->recheck = false;
+	mask = path->rdev_mask;
+	nr = hweight32(path->rdev_mask);
+	turn = nr - self->dev_id % max(nr, 1U);
+	for_each_set_bit(id, &mask, TE_MAX_DEVS) {
+		const struct te_rdev *rdev = &path->rdevs[id];
+		const struct te_health *health = &rail->health[id];
+
+		score = te_route_score(self, rdev, &rail->peer->addr,
+				       turn++ % nr);
+		if (score < 0)
+			continue;
+		if (te_health_paused(health, now)) {
+			if (time_before(health->until, *until))
+				*until = health->until;
+			continue;
+		}
+		if (score > best_score) {
+			best_score = score;
+			*best = *rdev;
+		}
+	}
+	spin_unlock(&path->lock);
+	return best_score >= 0;
+}
+
+static bool same_rdev(const struct te_rdev *a, const struct te_rdev *b)
+{
+	return a->dev_id == b->dev_id && a->port == b->port &&
+	       ipv6_addr_equal(&a->addr, &b->addr);
+}
+
+static void rail_rest(struct te_worker *w, unsigned long until)
+{
+	if (!w->paused || time_before(until, w->resume_at))
+		w->resume_at = until;
+	w->paused = true;
+}
+
+/* Its endpoint, with work on it from now on. False: it is of no use. */
+static bool rail_keeps_ep(struct te_worker *w, struct te_rail *rail)
+{
+	struct te_ep *ep = rail->ep;
+
+	if (!ep)
+		return false;
+	switch (te_ep_state(ep)) {
+	case TE_EP_CONNECTING:
+	case TE_EP_READY:
+		/* A busy one is not evicted. */
+		if (ep->busy)
+			return true;
+		te_delay(TE_DELAY_EP_FOUND);
+		return te_ep_store_set_busy(&w->set->store, ep, true);
+	default:
+		return false;
+	}
+}
+
+static void rail_leave_ep(struct te_worker *w, struct te_rail *rail)
+{
+	struct te_ep *ep = rail->ep;
+
+	rail->ep = NULL;
+	if (ep && !ep->inflight)
+		te_worker_ep_idle(w, ep);
+}
+
+static struct te_ep *rail_change_ep(struct te_worker *w, struct te_rail *rail)
+{
+	struct te_rdev rdev;
+	unsigned long until;
+	struct te_ep *ep;
+
+	if (!rail_pick(rail, &rdev, &until)) {
+		rail_rest(w, until);
+		return NULL;
+	}
+	if (rail_keeps_ep(w, rail) && same_rdev(&rail->ep->rdev, &rdev))
+		return rail->ep;
+	rail_leave_ep(w, rail);
+	/* What is connected may go on while the dev cannot register. */
+	if (!READ_ONCE(w->mover.dev->up))
+		return NULL;
+	ep = te_worker_ep(w, rail, &rdev);
+	if (ep == ERR_PTR(-EBUSY)) {
+		w->starved = true;
+		return NULL;
+	}
+	if (IS_ERR(ep)) {
+		te_rail_failed(rail, rdev.dev_id, PTR_ERR(ep));
+		rail_rest(w, jiffies + TE_RETRY);
+		return NULL;
+	}
+	rail->ep = ep;
+	return ep;
+}
+
+struct te_ep *te_rail_ready(struct te_worker *w, struct te_rail *rail)
+{
+	struct te_ep *ep = rail->ep;
+
+	if (test_bit(TE_WORKER_STOP, &w->flags) || w->no_link ||
+	    te_peer_error(rail->peer))
+		return NULL;
+	if (READ_ONCE(rail->recheck) || !rail_keeps_ep(w, rail))
+		ep = rail_change_ep(w, rail);
+	return ep && te_ep_state(ep) == TE_EP_READY ? ep : NULL;
+}
+
+void te_rail_failed(struct te_rail *rail, u32 rdev_id, int error)
+{
+	struct te_health *health = &rail->health[rdev_id];
+	unsigned long pause;
+
+	pause = te_health_fail(health, jiffies, get_random_u32());
+	pr_info_ratelimited("te: %s: rail to %pI6c: %d, failure %u, again in %u ms\n",
+			    rail->w->mover.dev->name,
+			    &rail->peer->path.rdevs[rdev_id].addr, error,
+			    health->fails, jiffies_to_msecs(pause));
+}
+
+/* The link is back: what failed for want of it may be tried at once. */
+static void rail_forgive(struct te_rail *rail)
+{
+	u32 id;
+
+	for (id = 0; id < TE_MAX_DEVS; id++)
+		rail->health[id].fails = 0;
+	te_path_wake(rail->peer);
+}
+
+void te_rail_look(struct te_worker *w)
+{
+	bool stop = test_bit(TE_WORKER_STOP, &w->flags);
+	bool no_link = READ_ONCE(w->mover.dev->no_link);
+	bool link_back = w->no_link && !no_link;
+	struct te_rail *rail, *next;
+
+	w->no_link = no_link;
+	list_for_each_entry_safe(rail, next, &w->rails, link) {
+		if (!stop && !te_peer_error(rail->peer)) {
+			if (link_back)
+				rail_forgive(rail);
+		} else if (!rail->nr_eps) {
+			rail_free(rail);
+		}
+	}
+}
