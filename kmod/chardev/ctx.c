@@ -35,6 +35,7 @@ static void ctx_drop_batches(struct te_ctx *ctx)
 		cond_resched();
 	}
 	xa_destroy(&ctx->batches);
+	te_xport_scan();
 }
 
 static void ctx_drop_segs(struct te_ctx *ctx)

@@ -83,11 +83,14 @@ static void cancel_users(struct te_mr *mr, void *arg)
 	struct te_ctx *ctx = arg;
 	struct te_batch *batch;
 	unsigned long id;
+	bool any = false;
 
 	mutex_lock(&ctx->lock);
 	xa_for_each(&ctx->batches, id, batch)
-		te_batch_cancel_mr(batch, mr);
+		any |= te_batch_cancel_mr(batch, mr);
 	mutex_unlock(&ctx->lock);
+	if (any)
+		te_xport_scan();
 }
 
 int te_ioctl_mr_unregister(struct te_cmd *cmd)

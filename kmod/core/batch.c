@@ -297,18 +297,23 @@ void te_batch_free(struct te_batch *batch)
 	te_batch_put(batch);
 }
 
+static void batch_doom(struct te_batch *batch)
+{
+	spin_lock(&batch->lock);
+	WRITE_ONCE(batch->end_state, TE_CANCELED);
+	spin_unlock(&batch->lock);
+}
+
 void te_batch_abandon(struct te_batch *batch)
 {
-	te_batch_cancel(batch);
+	batch_doom(batch);
 	batch_disarm(batch);
 	te_batch_put(batch);
 }
 
 void te_batch_cancel(struct te_batch *batch)
 {
-	spin_lock(&batch->lock);
-	WRITE_ONCE(batch->end_state, TE_CANCELED);
-	spin_unlock(&batch->lock);
+	batch_doom(batch);
 	if (!te_batch_idle(batch))
 		te_xport_scan();
 }
@@ -328,8 +333,7 @@ static bool task_cancel_if_uses(struct te_task *task, void *arg)
 	return uses;
 }
 
-void te_batch_cancel_mr(struct te_batch *batch, struct te_mr *mr)
+bool te_batch_cancel_mr(struct te_batch *batch, struct te_mr *mr)
 {
-	if (batch_walk(batch, task_cancel_if_uses, mr))
-		te_xport_scan();
+	return batch_walk(batch, task_cancel_if_uses, mr);
 }

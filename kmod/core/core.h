@@ -204,7 +204,8 @@ int te_batch_admit(struct te_batch *batch, u32 nr);
  * The context lets go of its batch: both drop the table's reference, may sleep,
  * and come after the last submit. te_batch_free() is for an idle one: its slots
  * are free when it returns. te_batch_abandon() cancels what is in flight; the
- * slots stay taken, as the ring goes too.
+ * slots stay taken, as the ring goes too. te_xport_scan() is to follow, once for
+ * all of them: it goes through everything that waits.
  */
 void te_batch_free(struct te_batch *batch);
 void te_batch_abandon(struct te_batch *batch);
@@ -213,8 +214,8 @@ void te_batch_abandon(struct te_batch *batch);
 bool te_batch_idle(struct te_batch *batch);
 /* End what is not done as TE_CANCELED. Does not wait. */
 void te_batch_cancel(struct te_batch *batch);
-/* The same for tasks that use @mr. */
-void te_batch_cancel_mr(struct te_batch *batch, struct te_mr *mr);
+/* The same for tasks that use @mr. True: te_xport_scan() is to follow. */
+bool te_batch_cancel_mr(struct te_batch *batch, struct te_mr *mr);
 
 /* Drop what te_task_prepare() took. */
 void te_task_release(struct te_task *task);

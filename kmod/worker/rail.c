@@ -80,8 +80,11 @@ static void path_set_rdevs(struct te_path *path, struct te_seg *seg)
 		path->rdev_mask |= BIT(id);
 	}
 	rcu_read_unlock();
-	list_for_each_entry(rail, &path->rails, path_link)
+	list_for_each_entry(rail, &path->rails, path_link) {
 		rail->recheck = true;
+		/* It may rest for long, for want of these devs. */
+		rail->w->mover.look(&rail->w->mover);
+	}
 	spin_unlock(&path->lock);
 }
 

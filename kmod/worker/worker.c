@@ -147,19 +147,20 @@ static u32 rail_room(struct te_rail *rail, struct te_ep *ep)
 /* Pull and post. Return: something was posted. @dry: the rail rests. */
 static bool rail_run(struct te_worker *w, struct te_rail *rail, bool *dry)
 {
-	struct te_ep *ep = NULL;
+	bool was_open = rail->open;
 	struct te_slice *slice;
 	LIST_HEAD(chain);
 	bool any = false;
+	struct te_ep *ep;
 	u32 room = 0, n;
 
 	/* Nobody is connected to before there is something for it. */
 	*dry = !READ_ONCE(rail->peer->path.nr) && te_path_empty(rail);
-	if (!*dry) {
-		ep = te_rail_ready(w, rail);
-		if (!ep)
-			*dry = te_path_empty(rail);
-	}
+	if (*dry)
+		return false;
+	ep = te_rail_ready(w, rail);
+	if (!ep)
+		*dry = te_path_empty(rail);
 	/* Posting may fail the endpoint: the rail then gets another one. */
 	while (ep && !*dry && te_ep_state(ep) == TE_EP_READY) {
 		room = rail_room(rail, ep);
@@ -179,7 +180,8 @@ static bool rail_run(struct te_worker *w, struct te_rail *rail, bool *dry)
 		any = true;
 	}
 	WRITE_ONCE(rail->open, room);
-	if (!room && any)
+	/* It can take no more, or nothing at all any longer: others may. */
+	if (!room && (any || was_open))
 		te_path_wake(rail->peer);
 	return any;
 }
@@ -445,11 +447,18 @@ static void workers_dev_scan(struct te_dev *dev)
 		worker_look(&set->worker[i].mover);
 }
 
+/* Rails that are active already must be told, too: they cannot know. */
+static void workers_dev_up(struct te_dev *dev)
+{
+	te_rail_create_all(dev);
+	workers_dev_scan(dev);
+}
+
 const struct te_xport_host te_worker_host = {
 	.dev_start	= workers_start,
 	.dev_stop	= workers_stop,
 	.dev_free	= workers_dev_free,
-	.dev_up		= te_rail_create_all,
+	.dev_up		= workers_dev_up,
 	.dev_scan	= workers_dev_scan,
 	.scan		= te_path_scan_all,
 };
