@@ -62,6 +62,7 @@ extern unsigned int te_retry_cnt;
  * @redo: slices to send again
  * @inflight: slices with a transport
  * @queued: it waits for movers to cut from it
+ * @passed: ids of our devs whose rails have passed it by; te_path.lock
  * @ended: it is over, in @state
  * @state: terminal state
  * @end_state: not 0: TE_CANCELED or TE_TIMEOUT as soon as it is quiet
@@ -92,6 +93,7 @@ struct te_task {
 	u64 done;
 	struct list_head redo;
 	u32 inflight;
+	u32 passed;
 	bool queued;
 	bool ended;
 	u8 state;
@@ -237,18 +239,13 @@ int te_task_prepare(struct te_task *task, const struct te_request *req,
 void te_task_unqueue(struct te_task *task);
 /* The same after a failure that is not of one slice. */
 void te_task_fail(struct te_task *task, int error);
-/*
- * Give back what an ended task held, show its end, wake who waits. It and its
- * batch may be gone then.
- */
-void te_task_gone(struct te_task *task);
 /* It must send no more: failed, cancelled, timed out, segment gone. */
 bool te_task_doomed(struct te_task *task);
 
 enum te_cut {
 	TE_CUT_MORE,	/* a slice, and the task has more */
-	TE_CUT_LAST,	/* perhaps a slice; nothing is left to cut now */
-	TE_CUT_ENDED,	/* no slice: the task has ended */
+	TE_CUT_LAST,	/* a slice; nothing is left to cut now */
+	TE_CUT_DOOMED,	/* no slice: it must send no more */
 	TE_CUT_MISFIT,	/* no slice: it cannot go this way */
 	TE_CUT_NOMEM,	/* no slice: there is no memory for one now */
 };
@@ -260,8 +257,9 @@ enum te_cut {
  * @rdev_id: its other end, id of the peer's dev
  * @slice: the slice, counted as in flight, or NULL
  *
- * After LAST and ENDED the task is not queued any more: the caller takes it off
- * its list before it drops the path's lock. After ENDED it calls te_task_gone().
+ * After LAST the task is not queued any more: the caller takes it off its list
+ * before it drops the path's lock. So it does after DOOMED, and then calls
+ * te_task_unqueue(): the task is queued till then, or it could end meanwhile.
  *
  * Return: enum te_cut.
  */

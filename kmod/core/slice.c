@@ -171,15 +171,17 @@ static enum te_cut slice_cut_locked(struct te_slice *slice,
 	lockdep_assert_held(&task->batch->lock);
 	if (ret == -ENXIO)
 		return TE_CUT_MISFIT;
-	if (!ret) {
-		task->inflight++;
-		if (task->cursor < task->length || !list_empty(&task->redo))
-			return TE_CUT_MORE;
-	} else if (ret != -ECANCELED) {
-		te_task_set_error_locked(task, ret);
+	if (ret) {
+		if (ret != -ECANCELED)
+			te_task_set_error_locked(task, ret);
+		return TE_CUT_DOOMED;
 	}
+	task->inflight++;
+	if (task->cursor < task->length || !list_empty(&task->redo))
+		return TE_CUT_MORE;
+	/* The slice keeps it until the caller has it off its list. */
 	task->queued = false;
-	return te_task_settle_locked(task) ? TE_CUT_ENDED : TE_CUT_LAST;
+	return TE_CUT_LAST;
 }
 
 enum te_cut te_slice_cut(struct te_task *task, struct te_dev *dev, u32 rdev_id,

@@ -20,6 +20,11 @@ void te_task_progress_locked(struct te_task *task, u64 bytes);
  * te_batch.lock, then call te_task_gone().
  */
 bool te_task_settle_locked(struct te_task *task);
+/*
+ * Give back what an ended task held, show its end, wake who waits. It and its
+ * batch may be gone then.
+ */
+void te_task_gone(struct te_task *task);
 /* Count an ended task in its batch. */
 void te_batch_count_locked(struct te_batch *batch, struct te_task *task);
 void te_batch_wake(struct te_batch *batch);

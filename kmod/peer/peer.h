@@ -57,11 +57,13 @@ struct te_rdev {
  * @tasks: te_task.link, next one first
  * @nr: of @tasks
  * @credit: bytes left of its turn; less than 0: taken in advance
+ * @firsts: how often a task was put in front; wraps
  */
 struct te_flow {
 	struct list_head tasks;
 	u32 nr;
 	s32 credit;
+	u32 firsts;
 };
 
 /**

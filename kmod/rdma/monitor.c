@@ -54,8 +54,12 @@ static void monitor_work(struct work_struct *work)
 	struct te_rdma_dev *rdev = container_of(to_delayed_work(work),
 						struct te_rdma_dev,
 						monitor_work);
+	bool had_none = READ_ONCE(rdev->dev.no_link);
 
 	te_rdma_read_port(rdev);
+	/* Nothing was started without a link. */
+	if (had_none && !READ_ONCE(rdev->dev.no_link))
+		te_rdma_restart(rdev, 0);
 	queue_delayed_work(te_rdma_wq, &rdev->monitor_work,
 			   msecs_to_jiffies(TE_RDMA_MONITOR_MS));
 }

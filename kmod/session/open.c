@@ -519,7 +519,8 @@ int te_open_hear_dev_gone(struct te_session *s, const void *buf, u32 len)
 	if (!seg)
 		return 0;
 	ret = te_seg_del_devs(seg, dev_mask);
-	ret = ret ?: te_worker_offer(seg);
+	if (!ret)
+		te_worker_offer(seg);
 	te_seg_put(seg);
 	return open_applied(s, o, ret);
 }

@@ -33,10 +33,13 @@ static void path_add_locked(struct te_path *path, struct te_task *task,
 	struct te_flow *flow = task_flow(task);
 
 	lockdep_assert_held(&path->lock);
-	if (first)
+	task->passed = 0;
+	if (first) {
 		list_add(&task->link, &flow->tasks);
-	else
+		flow->firsts++;
+	} else {
 		list_add_tail(&task->link, &flow->tasks);
+	}
 	flow->nr++;
 	path->nr++;
 }
@@ -76,7 +79,9 @@ static void path_wake_one_locked(struct te_path *path)
 		if (READ_ONCE(rail->open)) {
 			list_move_tail(&rail->path_link, &path->rails);
 			rail_wake_locked(path, rail);
-			return;
+			if (rail->active)
+				return;
+			break;
 		}
 	}
 	path_wake_all_locked(path);
@@ -122,10 +127,16 @@ void te_worker_queue(struct te_seg *seg, struct list_head *tasks)
 	LIST_HEAD(doomed);
 	u64 bytes = 0;
 	int error;
+	u32 i = 0;
 
 	spin_lock(&path->lock);
 	error = path_error_locked(seg->peer);
 	list_for_each_entry_safe(task, next, tasks, link) {
+		if (++i % TE_WALK_STEP == 0) {
+			path_wake_all_locked(path);
+			cond_resched_lock(&path->lock);
+			error = path_error_locked(seg->peer);
+		}
 		if (error)
 			break;
 		if (!task_may_go_locked(path, task))
@@ -238,17 +249,35 @@ static bool rail_suits_locked(struct te_path *path, struct te_rail *rail,
 	if (!tier || tier == TE_TIER_NONE)
 		return !tier;
 	list_for_each_entry(other, &path->rails, path_link) {
-		if (READ_ONCE(other->open) && rail_tier(other, task) < tier)
+		if (READ_ONCE(other->open) &&
+		    !(task->passed & BIT(other->w->mover.dev->id)) &&
+		    rail_tier(other, task) < tier)
 			return false;
 	}
 	return true;
+}
+
+/*
+ * The first time that a rail passes a task by, the others look: they may have left
+ * it to this one, or not know of it.
+ */
+static void path_pass_locked(struct te_path *path, struct te_rail *rail,
+			     struct te_task *task)
+{
+	u32 bit = BIT(rail->w->mover.dev->id);
+
+	lockdep_assert_held(&path->lock);
+	if (task->passed & bit)
+		return;
+	task->passed |= bit;
+	path_wake_all_locked(path);
 }
 
 /* One slice of the first task of the flow that can go over the rail. */
 static enum te_cut flow_cut_locked(struct te_path *path, struct te_flow *flow,
 				   struct te_rail *rail, u32 rdev_id,
 				   struct te_slice **slice,
-				   struct list_head *ended)
+				   struct list_head *doomed)
 {
 	u32 tries = min(flow->nr, TE_MAX_MISFITS);
 	struct te_task *task;
@@ -258,18 +287,20 @@ static enum te_cut flow_cut_locked(struct te_path *path, struct te_flow *flow,
 	while (tries--) {
 		task = list_first_entry(&flow->tasks, struct te_task, link);
 		*slice = NULL;
-		cut = rail_suits_locked(path, rail, task) ?
+		cut = te_task_doomed(task) ||
+		      rail_suits_locked(path, rail, task) ?
 		      te_slice_cut(task, rail->w->mover.dev, rdev_id, slice) :
 		      TE_CUT_MISFIT;
 		switch (cut) {
 		case TE_CUT_MISFIT:
+			path_pass_locked(path, rail, task);
 			list_move_tail(&task->link, &flow->tasks);
 			continue;
 		case TE_CUT_LAST:
-		case TE_CUT_ENDED:
+		case TE_CUT_DOOMED:
 			path_del_locked(path, flow, task);
-			if (cut == TE_CUT_ENDED)
-				list_add(&task->link, ended);
+			if (cut == TE_CUT_DOOMED)
+				list_add(&task->link, doomed);
 			break;
 		case TE_CUT_MORE:
 			flow->credit -= (*slice)->len;
@@ -294,14 +325,15 @@ u32 te_path_cut(struct te_rail *rail, u32 rdev_id, u32 max,
 	struct te_task *task, *next;
 	struct te_slice *slice;
 	struct te_flow *flow;
-	LIST_HEAD(ended);
-	u32 skip = 0, n = 0;
+	LIST_HEAD(doomed);
+	u32 skip = 0, n = 0, looks;
 	bool unseen = false;
 	enum te_cut cut;
 
 	*dry = false;
 	spin_lock(&path->lock);
-	while (n < max) {
+	/* Doomed ones cost looks, too: there may be a million of them. */
+	for (looks = 0; n < max && looks < max + TE_MAX_MISFITS; looks++) {
 		flow = path_turn_locked(path, skip);
 		if (!flow) {
 			*dry = !unseen;
@@ -309,7 +341,7 @@ u32 te_path_cut(struct te_rail *rail, u32 rdev_id, u32 max,
 			break;
 		}
 		cut = flow_cut_locked(path, flow, rail, rdev_id, &slice,
-				      &ended);
+				      &doomed);
 		if (cut == TE_CUT_NOMEM)
 			break;
 		if (cut == TE_CUT_MISFIT) {
@@ -323,8 +355,10 @@ u32 te_path_cut(struct te_rail *rail, u32 rdev_id, u32 max,
 	}
 	spin_unlock(&path->lock);
 
-	list_for_each_entry_safe(task, next, &ended, link)
-		te_task_gone(task);
+	list_for_each_entry_safe(task, next, &doomed, link) {
+		te_task_unqueue(task);
+		cond_resched();
+	}
 	return n;
 }
 
@@ -391,10 +425,11 @@ static void flow_scan(struct te_path *path, struct te_flow *flow)
 {
 	struct te_task *task, *next;
 	LIST_HEAD(doomed);
-	u32 i, left;
+	u32 i, left, firsts;
 
 	spin_lock(&path->lock);
 	left = flow->nr;
+	firsts = flow->firsts;
 	for (i = 1; left && flow->nr; left--, i++) {
 		task = list_first_entry(&flow->tasks, struct te_task, link);
 		if (te_task_doomed(task)) {
@@ -405,6 +440,9 @@ static void flow_scan(struct te_path *path, struct te_flow *flow)
 		}
 		if (i % TE_WALK_STEP == 0)
 			cond_resched_lock(&path->lock);
+		/* What was put in front meanwhile is to be passed, too. */
+		left += flow->firsts - firsts;
+		firsts = flow->firsts;
 	}
 	spin_unlock(&path->lock);
 	list_for_each_entry_safe(task, next, &doomed, link) {

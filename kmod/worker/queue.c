@@ -65,8 +65,11 @@ bool te_worker_take(struct te_worker *w)
 					 queue_link) {
 			list_del_init(&rail->queue_link);
 			/* Seen for the first time. */
-			if (list_empty(&rail->link))
+			if (list_empty(&rail->link)) {
 				list_add(&rail->link, &w->rails);
+				/* Its peer, or the dev, may have ended since. */
+				set_bit(TE_WORKER_LOOK, &w->flags);
+			}
 			if (list_empty(&rail->active_link))
 				list_add_tail(&rail->active_link, &w->active);
 		}
