@@ -173,7 +173,6 @@ full()
 	# shellcheck disable=SC2086 # a list
 	round 6.12 wire 2400 uapi32 $suites
 	round 6.1 wire 900 uapi uapi32 mem xfer ring
-	round 6.12 rails 600 rail
 	# no RoCE: nothing may depend on it
 	round um wire-siw 600 xfer peer
 	round 6.12 wire-siw 600 xfer/batch xfer/lengths peer/nic

@@ -172,8 +172,8 @@ TEST_F_TIMEOUT(race_peer, lost_against_posting, SLOW)
 	EXPECT_EQ(0, te_delay_wait("ep_found", 1));
 	te_delay_release("ep_found");
 	state = ended(p, j);
-	/* Gone before anything was cut: nothing is posted. */
-	EXPECT_EQ(TE_FAILED, state);
+	/* Nothing is posted any more; a rail that was not held may have been first. */
+	EXPECT_TRUE(state == TE_FAILED || state == TE_COMPLETED);
 }
 
 /* The same while it connects: the mover does not wait for that. */
