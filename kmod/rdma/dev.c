@@ -238,10 +238,11 @@ static void rdev_del(struct te_rdma_dev *rdev)
 	te_rdma_unwatch_addr(rdev);
 	te_rdma_monitor_stop(rdev);
 	cancel_delayed_work_sync(&rdev->start_work);
-	te_dev_del(&rdev->dev);
-	wait_var_event(&rdev->closing, !atomic_read(&rdev->closing));
+	/* Before the keys go: peers must not take their end for a refusal. */
 	te_rdma_unlisten(rdev);
 	te_rdma_drop_conns(rdev);
+	te_dev_del(&rdev->dev);
+	wait_var_event(&rdev->closing, !atomic_read(&rdev->closing));
 	te_rdma_svc_stop(rdev);
 	te_rdma_proof_stop(rdev);
 	/* A registration that failed late may have queued it, to no effect. */
