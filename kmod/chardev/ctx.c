@@ -29,13 +29,16 @@ static void ctx_drop_batches(struct te_ctx *ctx)
 {
 	struct te_batch *batch;
 	unsigned long id;
+	bool busy = false;
 
 	xa_for_each(&ctx->batches, id, batch) {
+		busy |= !te_batch_idle(batch);
 		te_batch_abandon(batch);
 		cond_resched();
 	}
 	xa_destroy(&ctx->batches);
-	te_xport_scan();
+	if (busy)
+		te_xport_scan();
 }
 
 static void ctx_drop_segs(struct te_ctx *ctx)

@@ -10,6 +10,7 @@
 
 #include "chardev/chardev.h"
 #include "topo/topo.h"
+#include "worker/worker.h"
 
 #define TE_TOPOLOGY_ENTRIES	(TE_TOPOLOGY_LOCATIONS * TE_TOPOLOGY_DEVICES)
 
@@ -45,6 +46,7 @@ int te_ioctl_topology_set(struct te_cmd *cmd)
 		return -E2BIG;
 	if (!set->nr) {
 		te_topo_load(NULL);
+		te_worker_wake();
 		return 0;
 	}
 
@@ -52,11 +54,13 @@ int te_ioctl_topology_set(struct te_cmd *cmd)
 	if (!matrix)
 		return -ENOMEM;
 	ret = add_entries(matrix, u64_to_user_ptr(set->entries), set->nr);
-	if (ret)
+	if (ret) {
 		te_matrix_free(matrix);
-	else
-		te_topo_load(matrix);
-	return ret;
+		return ret;
+	}
+	te_topo_load(matrix);
+	te_worker_wake();
+	return 0;
 }
 
 /* Counts all, copies as many as there is room for. */

@@ -76,7 +76,7 @@ struct te_ep_key {
  * @event_error: -errno, set from interrupts: the mover retires it
  * @link: the mover's: all its endpoints
  * @rail: the mover's: whose endpoint it is
- * @made: the mover's: jiffies
+ * @connect_by: the mover's: jiffies; CONNECTING takes no longer
  * @proven: the mover's: something has gone over it
  * @inflight: the mover's: slices posted
  * @bytes: the mover's: of the slices posted
@@ -108,7 +108,7 @@ struct te_ep {
 
 	struct list_head link;
 	struct te_rail *rail;
-	unsigned long made;
+	unsigned long connect_by;
 	bool proven;
 	u32 inflight;
 	u64 bytes;

@@ -23,6 +23,7 @@
  * @dev_link: on te_rdma_dev.conns
  * @closing: bit 0: @close_work is queued
  * @close_work: ends and frees it
+ * @end_by: jiffies; @close_work waits no longer for a link
  */
 struct te_rdma_conn {
 	struct te_conn conn;
@@ -31,7 +32,8 @@ struct te_rdma_conn {
 	struct rdma_cm_id *id;
 	struct list_head dev_link;
 	unsigned long closing;
-	struct work_struct close_work;
+	struct delayed_work close_work;
+	unsigned long end_by;
 };
 
 struct rdma_cm_id *te_rdma_make_id(rdma_cm_event_handler handler,
@@ -75,18 +77,29 @@ static void conn_kill(struct te_conn *conn)
 {
 	struct te_rdma_conn *rc = container_of(conn, struct te_rdma_conn, conn);
 
-	if (!test_and_set_bit(0, &rc->closing))
-		queue_work(te_rdma_wq, &rc->close_work);
+	if (test_and_set_bit(0, &rc->closing))
+		return;
+	rc->end_by = jiffies + msecs_to_jiffies(TE_RDMA_LINK_MS);
+	queue_delayed_work(te_rdma_wq, &rc->close_work, 0);
 }
 
 static void conn_close_work(struct work_struct *work)
 {
-	struct te_rdma_conn *rc = container_of(work, struct te_rdma_conn,
-					       close_work);
+	struct te_rdma_conn *rc = container_of(to_delayed_work(work),
+					       struct te_rdma_conn, close_work);
 	struct te_rdma_dev *rdev = rc->rdev;
 
-	rdma_disconnect(rc->id);
-	rdma_destroy_qp(rc->id);
+	/* At once: the peer has no business here any more. */
+	if (rc->id->qp) {
+		if (rdev->iwarp)
+			rdma_disconnect(rc->id);
+		rdma_destroy_qp(rc->id);
+	}
+	if (te_rdma_cm_waits(rdev, rc->end_by)) {
+		queue_delayed_work(te_rdma_wq, &rc->close_work,
+				   msecs_to_jiffies(TE_RDMA_NEWS_MS));
+		return;
+	}
 	rdma_destroy_id(rc->id);
 	te_peer_del_conn(rc->peer, &rc->conn);
 	te_peer_put(rc->peer);
@@ -194,7 +207,7 @@ static enum te_wire_code conn_accept(struct te_rdma_dev *rdev,
 	rc->rdev = rdev;
 	rc->peer = peer;
 	rc->id = id;
-	INIT_WORK(&rc->close_work, conn_close_work);
+	INIT_DELAYED_WORK(&rc->close_work, conn_close_work);
 	if (conn_accept_id(rc, event)) {
 		kfree(rc);
 		goto out_put;

@@ -100,9 +100,14 @@ static void slice_log(const struct te_slice *slice, enum ib_wc_status status)
  */
 static bool flush_has_cause(struct te_rdma_qp *qp)
 {
-	struct te_ep *ep = &qp->ep->ep;
+	struct te_rdma_ep *rep = qp->ep;
 
-	return to_rdma_dev(ep->dev)->iwarp && te_ep_fail(ep, -ECONNRESET);
+	if (!to_rdma_dev(rep->ep.dev)->iwarp || rep->blamed)
+		return false;
+	/* Who told us first, the flush or the connection manager, is chance. */
+	rep->blamed = te_ep_fail(&rep->ep, -ECONNRESET) ||
+		      READ_ONCE(rep->ep.error) == -ECONNRESET;
+	return rep->blamed;
 }
 
 /* Work requests up to number @seq have ended, that one with @status. */

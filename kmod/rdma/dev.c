@@ -170,7 +170,6 @@ static struct te_rdma_dev *rdev_alloc(struct ib_device *ib, u32 port)
 	spin_lock_init(&rdev->lock);
 	INIT_LIST_HEAD(&rdev->conns);
 	init_waitqueue_head(&rdev->idle);
-	init_waitqueue_head(&rdev->linked);
 	return rdev;
 }
 

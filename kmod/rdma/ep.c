@@ -234,7 +234,6 @@ static void ep_close_work(struct work_struct *work)
 {
 	struct te_rdma_ep *rep = container_of(work, struct te_rdma_ep,
 					      close_work);
-	struct te_rdma_dev *rdev = to_rdma_dev(rep->ep.dev);
 	u32 i;
 
 	flush_work(&rep->connect_work);
@@ -250,7 +249,27 @@ static void ep_close_work(struct work_struct *work)
 		qp_destroy(&rep->qp[i]);
 	te_ep_set_state(&rep->ep, TE_EP_DEAD);
 
-	te_rdma_await_link(rdev);
+	rep->end_by = jiffies + msecs_to_jiffies(TE_RDMA_LINK_MS);
+	queue_delayed_work(te_rdma_wq, &rep->end_work,
+			   msecs_to_jiffies(TE_RDMA_NEWS_MS));
+}
+
+/*
+ * Tell the peer. What failed may be how the loss of a link shows first: hence not
+ * before the news of that has had time to come.
+ */
+static void ep_end_work(struct work_struct *work)
+{
+	struct te_rdma_ep *rep = container_of(to_delayed_work(work),
+					      struct te_rdma_ep, end_work);
+	struct te_rdma_dev *rdev = to_rdma_dev(rep->ep.dev);
+	u32 i;
+
+	if (te_rdma_cm_waits(rdev, rep->end_by)) {
+		queue_delayed_work(te_rdma_wq, &rep->end_work,
+				   msecs_to_jiffies(TE_RDMA_NEWS_MS));
+		return;
+	}
 	for (i = 0; i < rep->nr_qps; i++)
 		qp_end(&rep->qp[i]);
 	if (atomic_dec_and_test(&rdev->closing))
@@ -278,6 +297,7 @@ struct te_ep *te_rdma_ep_create(struct te_mover *mover, struct te_peer *peer,
 	te_ep_init(&rep->ep, mover, peer, rdev);
 	INIT_WORK(&rep->connect_work, ep_connect_work);
 	INIT_WORK(&rep->close_work, ep_close_work);
+	INIT_DELAYED_WORK(&rep->end_work, ep_end_work);
 	mutex_init(&rep->lock);
 	rep->nr_qps = nr_qps;
 	for (i = 0; i < nr_qps; i++) {

@@ -4,8 +4,8 @@
  * one was lost.
  *
  * Events come in any context and only leave marks. Without a link a dev's
- * endpoints end at once and their slices go over other rails; nothing is sent by
- * the connection manager either (see te_rdma_await_link()).
+ * endpoints end at once and their slices go over other rails; what the connection
+ * manager has to say of connections waits.
  */
 #include "rdma/rdma.h"
 
@@ -45,8 +45,6 @@ void te_rdma_read_port(struct te_rdma_dev *rdev)
 	link = !ib_query_port(rdev->ib, rdev->port, &attr) &&
 	       attr.state == IB_PORT_ACTIVE;
 	te_dev_link(&rdev->dev, link);
-	if (link)
-		wake_up_all(&rdev->linked);
 }
 
 static void monitor_work(struct work_struct *work)
@@ -66,16 +64,12 @@ static void monitor_work(struct work_struct *work)
 
 /*
  * Without a link adapters wait in vain for an answer, and soft-RoCE's GSI QP goes
- * to error with the first message, for ever. What just failed may be how the loss
- * of a link shows first: give the news of it time to come.
+ * to error with the first message, for ever.
  */
-void te_rdma_await_link(struct te_rdma_dev *rdev)
+bool te_rdma_cm_waits(struct te_rdma_dev *rdev, unsigned long end_by)
 {
-	wait_event_timeout(rdev->linked, READ_ONCE(rdev->going),
-			   msecs_to_jiffies(TE_RDMA_NEWS_MS));
-	wait_event_timeout(rdev->linked, !READ_ONCE(rdev->dev.no_link) ||
-			   READ_ONCE(rdev->going),
-			   msecs_to_jiffies(TE_RDMA_LINK_MS));
+	return READ_ONCE(rdev->dev.no_link) && !READ_ONCE(rdev->going) &&
+	       time_before(jiffies, end_by);
 }
 
 void te_rdma_monitor_start(struct te_rdma_dev *rdev)
@@ -86,11 +80,10 @@ void te_rdma_monitor_start(struct te_rdma_dev *rdev)
 	queue_delayed_work(te_rdma_wq, &rdev->monitor_work, 0);
 }
 
-/* Nobody waits for a link any more when it returns. */
+/* Nothing is put off for want of a link any more when it returns. */
 void te_rdma_monitor_stop(struct te_rdma_dev *rdev)
 {
 	ib_unregister_event_handler(&rdev->events);
 	cancel_delayed_work_sync(&rdev->monitor_work);
 	WRITE_ONCE(rdev->going, true);
-	wake_up_all(&rdev->linked);
 }

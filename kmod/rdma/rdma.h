@@ -114,7 +114,6 @@ struct te_rdma_proof {
  * @inet: IPv4 addresses that come and go
  * @inet6: the same of IPv6
  * @monitor_work: reads the port's state, each second
- * @linked: woken when the port has a link, and when the dev goes
  * @closing: endpoints that still have connections to end
  * @lock: protects @stopping, @conns and @nr_conns, and for who reads it at any
  *	time, the dev's address and @scope_id
@@ -146,7 +145,6 @@ struct te_rdma_dev {
 	struct notifier_block inet;
 	struct notifier_block inet6;
 	struct delayed_work monitor_work;
-	wait_queue_head_t linked;
 	atomic_t closing;
 	spinlock_t lock; /* protects address, stopping, conns, nr_conns */
 	bool stopping;
@@ -202,8 +200,11 @@ struct te_rdma_qp {
  * struct te_rdma_ep - an endpoint
  * @ep: generic part
  * @connect_work: starts the connections
- * @close_work: ends them
+ * @close_work: ends their QPs
+ * @end_work: ends them, when there is a link, or @end_by
+ * @end_by: jiffies
  * @lock: protects @closing and @nr_connected, and making of QPs
+ * @blamed: the mover's: iWARP: a slice was taken for the cause of its end
  * @closing: no QP may be made any more
  * @nr_connected: QPs
  * @nr_qps: entries of @qp
@@ -214,7 +215,10 @@ struct te_rdma_ep {
 	struct te_ep ep;
 	struct work_struct connect_work;
 	struct work_struct close_work;
+	struct delayed_work end_work;
+	unsigned long end_by;
 	struct mutex lock; /* protects closing, nr_connected, making of QPs */
+	bool blamed;
 	bool closing;
 	u32 nr_connected;
 	u32 nr_qps;
@@ -266,8 +270,8 @@ void te_rdma_monitor_start(struct te_rdma_dev *rdev);
 void te_rdma_monitor_stop(struct te_rdma_dev *rdev);
 /* Has the port a link? May sleep. */
 void te_rdma_read_port(struct te_rdma_dev *rdev);
-/* Wait, not for ever, until it has one. */
-void te_rdma_await_link(struct te_rdma_dev *rdev);
+/* Is a message of the connection manager to be put off, until @end_by at most? */
+bool te_rdma_cm_waits(struct te_rdma_dev *rdev, unsigned long end_by);
 
 /* svc.c */
 int te_rdma_svc_start(struct te_rdma_dev *rdev);

@@ -20,10 +20,12 @@
  */
 #define TE_GRACE	msecs_to_jiffies(200)
 /*
- * How long connecting may take: rdma_cm itself gives up after a minute, and
- * repeats its request after 4 s.
+ * How long connecting may take the first time: rdma_cm itself gives up after a
+ * minute, and repeats its request after 4 s. A peer with too much to accept is
+ * given twice as long each time that it fails, up to eight times.
  */
 #define TE_CONNECT	msecs_to_jiffies(3000)
+#define TE_CONNECT_MAX	3U
 
 /* First step of its death: nobody finds it, nothing new is posted on it. */
 static void ep_retire(struct te_worker *w, struct te_ep *ep, int error)
@@ -42,7 +44,7 @@ static void ep_retire(struct te_worker *w, struct te_ep *ep, int error)
 static void ep_retire_failed(struct te_worker *w, struct te_ep *ep, int error)
 {
 	if (error != -EREMOTEIO)
-		te_rail_failed(ep->rail, ep->key.dev_id, error);
+		te_rail_failed(ep->rail, &ep->rdev, error);
 	ep_retire(w, ep, error);
 }
 
@@ -65,8 +67,10 @@ static struct te_ep *ep_make(struct te_worker *w, struct te_rail *rail,
 	}
 	list_add(&ep->link, &w->eps);
 	ep->rail = rail;
-	ep->made = jiffies;
-	te_worker_look_at(w, ep->made + TE_CONNECT);
+	ep->connect_by = jiffies +
+			 (TE_CONNECT << min(rail->health[rdev->dev_id].fails,
+					    TE_CONNECT_MAX));
+	te_worker_look_at(w, ep->connect_by);
 	rail->nr_eps++;
 	te_ep_set_state(ep, TE_EP_CONNECTING);
 	worker_ops(w)->ep_connect(ep);
@@ -125,9 +129,9 @@ static bool ep_connects_too_long(struct te_worker *w, struct te_ep *ep)
 {
 	if (te_ep_state(ep) != TE_EP_CONNECTING)
 		return false;
-	if (time_after_eq(jiffies, ep->made + TE_CONNECT))
+	if (time_after_eq(jiffies, ep->connect_by))
 		return true;
-	te_worker_look_at(w, ep->made + TE_CONNECT);
+	te_worker_look_at(w, ep->connect_by);
 	return false;
 }
 

@@ -6,7 +6,9 @@
  * one doubles the pause, up to two seconds, so that a link which comes back is
  * used soon; up to half a minute where nothing ever went over: those addresses
  * probably cannot reach each other. The jitter keeps the rails of a node from
- * knocking all at once. Failures long ago do not count.
+ * knocking all at once. What goes over forgives all failures but one, so that a
+ * peer which takes a little and hangs up, again and again, does not set the pace.
+ * Failures long ago do not count.
  */
 #include <linux/minmax.h>
 
@@ -24,7 +26,7 @@ bool te_health_paused(const struct te_health *health, unsigned long now)
 
 void te_health_good(struct te_health *health)
 {
-	health->fails = 0;
+	health->fails = min(health->fails, 1U);
 	health->worked = true;
 }
 

@@ -112,7 +112,7 @@ struct te_health {
  * @path_link: in te_path.rails; te_path.lock
  * @queue_link: in te_queue.rails; te_queue.lock
  * @active: it is on its shard, or its mover pulls for it; te_path.lock
- * @recheck: the peer's devs have changed; te_path.lock
+ * @recheck: ids of the peer's devs that have changed; te_path.lock
  * @open: it could take more at once: a hint for others
  * @link: the mover's: with all its rails
  * @active_link: the mover's: with those that pull
@@ -130,7 +130,7 @@ struct te_rail {
 	struct list_head path_link;
 	struct list_head queue_link;
 	bool active;
-	bool recheck;
+	u32 recheck;
 	bool open;
 	struct list_head link;
 	struct list_head active_link;
@@ -158,7 +158,7 @@ bool te_worker_take(struct te_worker *w);
 
 /* ---- health.c: pure */
 bool te_health_paused(const struct te_health *health, unsigned long now);
-/* Something went over it: forget its failures. */
+/* Something went over it: forget its failures, but for one. */
 void te_health_good(struct te_health *health);
 /**
  * te_health_fail() - it failed
@@ -200,8 +200,9 @@ void te_path_scan_all(void);
 void te_rail_create_all(struct te_dev *dev);
 /* An endpoint on which slices may be posted now, or NULL. */
 struct te_ep *te_rail_ready(struct te_worker *w, struct te_rail *rail);
-/* Its endpoint to @rdev_id ended without being told to. */
-void te_rail_failed(struct te_rail *rail, u32 rdev_id, int error);
+/* Its endpoint to @rdev ended without being told to, or was never made. */
+void te_rail_failed(struct te_rail *rail, const struct te_rdev *rdev,
+		    int error);
 /* Look at every rail; let go of those that have no use. */
 void te_rail_look(struct te_worker *w);
 

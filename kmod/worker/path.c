@@ -116,6 +116,16 @@ static int path_error_locked(struct te_peer *peer)
 	return peer->path.nr_rails ? 0 : -ENXIO;
 }
 
+static void fail_tasks(struct list_head *tasks, int error)
+{
+	struct te_task *task, *next;
+
+	list_for_each_entry_safe(task, next, tasks, link) {
+		te_task_fail(task, error);
+		cond_resched();
+	}
+}
+
 /*
  * Who dooms a task marks it first and then goes through its path: so it is seen
  * here, or found there.
@@ -157,8 +167,7 @@ void te_worker_queue(struct te_seg *seg, struct list_head *tasks)
 
 	list_for_each_entry_safe(task, next, &doomed, link)
 		te_task_unqueue(task);
-	list_for_each_entry_safe(task, next, tasks, link)
-		te_task_fail(task, error ?: -ENXIO);
+	fail_tasks(tasks, error ?: -ENXIO);
 	INIT_LIST_HEAD(tasks);
 }
 
@@ -191,6 +200,14 @@ void te_path_wake(struct te_peer *peer)
 	if (peer->path.nr)
 		path_wake_all_locked(&peer->path);
 	spin_unlock(&peer->path.lock);
+}
+
+void te_worker_wake(void)
+{
+	struct te_peer *peer = NULL;
+
+	while ((peer = te_peer_next(peer)))
+		te_path_wake(peer);
 }
 
 bool te_path_empty(struct te_rail *rail)
@@ -379,42 +396,32 @@ bool te_path_add_rail(struct te_rail *rail)
 	return ok;
 }
 
-/* Take all tasks out for which @error, or -errno of their own, is the end. */
-static void path_end_tasks(struct te_peer *peer, int error)
+static void path_take_all_locked(struct te_path *path, struct list_head *tasks)
 {
-	struct te_path *path = &peer->path;
-	struct te_task *task, *next;
-	LIST_HEAD(tasks);
 	u32 i;
 
-	spin_lock(&path->lock);
+	lockdep_assert_held(&path->lock);
 	for (i = 0; i < TE_NR_FLOWS; i++) {
-		list_splice_tail_init(&path->flows[i].tasks, &tasks);
+		list_splice_tail_init(&path->flows[i].tasks, tasks);
 		path->flows[i].nr = 0;
 	}
 	path->nr = 0;
-	spin_unlock(&path->lock);
-	list_for_each_entry_safe(task, next, &tasks, link) {
-		te_task_fail(task, error);
-		cond_resched();
-	}
 }
 
 void te_path_del_rail(struct te_rail *rail)
 {
 	struct te_path *path = &rail->peer->path;
-	bool last;
+	LIST_HEAD(tasks);
 
 	spin_lock(&path->lock);
 	list_del(&rail->path_link);
-	last = !--path->nr_rails;
 	te_queue_forget(rail);
-	if (path->nr)
+	if (!--path->nr_rails)
+		path_take_all_locked(path, &tasks);
+	else if (path->nr)
 		path_wake_all_locked(path);
 	spin_unlock(&path->lock);
-	if (last)
-		path_end_tasks(rail->peer,
-			       te_peer_error(rail->peer) ?: -ENODEV);
+	fail_tasks(&tasks, te_peer_error(rail->peer) ?: -ENODEV);
 }
 
 /*
@@ -453,10 +460,14 @@ static void flow_scan(struct te_path *path, struct te_flow *flow)
 
 static void path_scan(struct te_peer *peer)
 {
+	LIST_HEAD(tasks);
 	u32 i;
 
 	if (te_peer_error(peer)) {
-		path_end_tasks(peer, te_peer_error(peer));
+		spin_lock(&peer->path.lock);
+		path_take_all_locked(&peer->path, &tasks);
+		spin_unlock(&peer->path.lock);
+		fail_tasks(&tasks, te_peer_error(peer));
 		return;
 	}
 	for (i = 0; i < TE_NR_FLOWS; i++) {
@@ -469,6 +480,8 @@ void te_path_scan_all(void)
 {
 	struct te_peer *peer = NULL;
 
+	/* Marks come before counts are read, see te_worker_queue(). */
+	smp_mb();
 	while ((peer = te_peer_next(peer)))
 		path_scan(peer);
 }

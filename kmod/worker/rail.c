@@ -11,6 +11,7 @@
 #include <linux/err.h>
 #include <linux/random.h>
 #include <linux/rculist.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
@@ -45,7 +46,7 @@ static int rail_create(struct te_dev *dev, struct te_peer *peer)
 	lockdep_assert_held(&te_rails_mutex);
 	if (path_has_dev(&peer->path, dev))
 		return 0;
-	rail = kzalloc(sizeof(*rail), GFP_KERNEL);
+	rail = kzalloc(sizeof(*rail), GFP_KERNEL_ACCOUNT);
 	if (!rail)
 		return -ENOMEM;
 	rail->queue = &set->shards[shard];
@@ -62,26 +63,38 @@ static int rail_create(struct te_dev *dev, struct te_peer *peer)
 	return 0;
 }
 
+static bool same_rdev(const struct te_rdev *a, const struct te_rdev *b)
+{
+	return a->dev_id == b->dev_id && a->port == b->port &&
+	       ipv6_addr_equal(&a->addr, &b->addr);
+}
+
 /* The description of this segment is the newest: it tells of all devs. */
 static void path_set_rdevs(struct te_path *path, struct te_seg *seg)
 {
 	const struct te_seg_devs *rdevs;
 	struct te_rail *rail;
-	u32 i;
+	u32 changed, i;
 
 	spin_lock(&path->lock);
 	rcu_read_lock();
 	rdevs = te_seg_devs(seg);
+	changed = path->rdev_mask;
 	path->rdev_mask = 0;
 	for (i = 0; i < rdevs->nr; i++) {
 		u32 id = rdevs->devs[i].dev_id;
 
+		changed ^= BIT(id);
+		if (!same_rdev(&path->rdevs[id], &rdevs->devs[i]))
+			changed |= BIT(id);
 		path->rdevs[id] = rdevs->devs[i];
 		path->rdev_mask |= BIT(id);
 	}
 	rcu_read_unlock();
 	list_for_each_entry(rail, &path->rails, path_link) {
-		rail->recheck = true;
+		if (!changed)
+			break;
+		rail->recheck |= changed;
 		/* It may rest for long, for want of these devs. */
 		rail->w->mover.look(&rail->w->mover);
 	}
@@ -91,6 +104,7 @@ static void path_set_rdevs(struct te_path *path, struct te_seg *seg)
 int te_worker_offer(struct te_seg *seg)
 {
 	struct te_dev *devs[TE_MAX_DEVS];
+	struct mem_cgroup *old;
 	struct te_dev *dev;
 	u32 nr = 0, i;
 	int ret = 0;
@@ -103,10 +117,12 @@ int te_worker_offer(struct te_seg *seg)
 			devs[nr++] = dev;
 	}
 	rcu_read_unlock();
+	old = set_active_memcg(seg->memcg);
 	for (i = 0; i < nr; i++) {
 		ret = ret ?: rail_create(devs[i], seg->peer);
 		te_dev_put(devs[i]);
 	}
+	set_active_memcg(old);
 	mutex_unlock(&te_rails_mutex);
 	te_path_wake(seg->peer);
 	return ret;
@@ -135,51 +151,53 @@ static void rail_free(struct te_rail *rail)
 	kfree(rail);
 }
 
+/* What a dev of the peer is worth to the rail. Less than 0: nothing. */
+static int rail_score(const struct te_rail *rail, u32 id)
+{
+	const struct te_path *path = &rail->peer->path;
+	const struct te_rdev *self = &rail->w->mover.dev->self;
+	u32 nr = hweight32(path->rdev_mask);
+	u32 at = hweight32(path->rdev_mask & (BIT(id) - 1));
+
+	return te_route_score(self, &path->rdevs[id], &rail->peer->addr,
+			      (at + nr - self->dev_id % nr) % nr);
+}
+
 /*
  * The best of the peer's devs that does not rest. Return: false: all of them do,
- * the first one until @until, or none can be reached from here.
+ * or none can be reached from here. Those that would be better rest until @until.
  */
 static bool rail_pick(struct te_rail *rail, struct te_rdev *best,
 		      unsigned long *until)
 {
 	struct te_path *path = &rail->peer->path;
-	const struct te_rdev *self = &rail->w->mover.dev->self;
 	unsigned long now = jiffies, mask;
-	int best_score = -1, score;
-	u32 id, nr, turn;
+	int best_score = -1;
+	u32 id;
 
 	*until = now + TE_REST;
 	spin_lock(&path->lock);
-	rail->recheck = false;
+	/* What failed before it changed says nothing of it. */
+	mask = rail->recheck;
+	for_each_set_bit(id, &mask, TE_MAX_DEVS)
+		memset(&rail->health[id], 0, sizeof(rail->health[id]));
+	rail->recheck = 0;
 	mask = path->rdev_mask;
-	nr = hweight32(path->rdev_mask);
-	turn = nr - self->dev_id % max(nr, 1U);
 	for_each_set_bit(id, &mask, TE_MAX_DEVS) {
-		const struct te_rdev *rdev = &path->rdevs[id];
-		const struct te_health *health = &rail->health[id];
-
-		score = te_route_score(self, rdev, &rail->peer->addr,
-				       turn++ % nr);
-		if (score < 0)
-			continue;
-		if (te_health_paused(health, now)) {
-			if (time_before(health->until, *until))
-				*until = health->until;
-			continue;
+		if (!te_health_paused(&rail->health[id], now) &&
+		    rail_score(rail, id) > best_score) {
+			best_score = rail_score(rail, id);
+			*best = path->rdevs[id];
 		}
-		if (score > best_score) {
-			best_score = score;
-			*best = *rdev;
-		}
+	}
+	for_each_set_bit(id, &mask, TE_MAX_DEVS) {
+		if (te_health_paused(&rail->health[id], now) &&
+		    rail_score(rail, id) > best_score &&
+		    time_before(rail->health[id].until, *until))
+			*until = rail->health[id].until;
 	}
 	spin_unlock(&path->lock);
 	return best_score >= 0;
-}
-
-static bool same_rdev(const struct te_rdev *a, const struct te_rdev *b)
-{
-	return a->dev_id == b->dev_id && a->port == b->port &&
-	       ipv6_addr_equal(&a->addr, &b->addr);
 }
 
 static void rail_rest(struct te_worker *w, unsigned long until)
@@ -225,9 +243,12 @@ static struct te_ep *rail_change_ep(struct te_worker *w, struct te_rail *rail)
 	struct te_ep *ep;
 
 	if (!rail_pick(rail, &rdev, &until)) {
+		rail_leave_ep(w, rail);
 		rail_rest(w, until);
 		return NULL;
 	}
+	/* While it only connects, one that suits better may have rested enough. */
+	rail_rest(w, until);
 	if (rail_keeps_ep(w, rail) && same_rdev(&rail->ep->rdev, &rdev))
 		return rail->ep;
 	rail_leave_ep(w, rail);
@@ -240,7 +261,7 @@ static struct te_ep *rail_change_ep(struct te_worker *w, struct te_rail *rail)
 		return NULL;
 	}
 	if (IS_ERR(ep)) {
-		te_rail_failed(rail, rdev.dev_id, PTR_ERR(ep));
+		te_rail_failed(rail, &rdev, PTR_ERR(ep));
 		rail_rest(w, jiffies + TE_RETRY);
 		return NULL;
 	}
@@ -255,20 +276,21 @@ struct te_ep *te_rail_ready(struct te_worker *w, struct te_rail *rail)
 	if (test_bit(TE_WORKER_STOP, &w->flags) || w->no_link ||
 	    te_peer_error(rail->peer))
 		return NULL;
-	if (READ_ONCE(rail->recheck) || !rail_keeps_ep(w, rail))
+	if (READ_ONCE(rail->recheck) || !rail_keeps_ep(w, rail) ||
+	    te_ep_state(ep) == TE_EP_CONNECTING)
 		ep = rail_change_ep(w, rail);
 	return ep && te_ep_state(ep) == TE_EP_READY ? ep : NULL;
 }
 
-void te_rail_failed(struct te_rail *rail, u32 rdev_id, int error)
+void te_rail_failed(struct te_rail *rail, const struct te_rdev *rdev,
+		    int error)
 {
-	struct te_health *health = &rail->health[rdev_id];
+	struct te_health *health = &rail->health[rdev->dev_id];
 	unsigned long pause;
 
 	pause = te_health_fail(health, jiffies, get_random_u32());
 	pr_info_ratelimited("te: %s: rail to %pI6c: %d, failure %u, again in %u ms\n",
-			    rail->w->mover.dev->name,
-			    &rail->peer->path.rdevs[rdev_id].addr, error,
+			    rail->w->mover.dev->name, &rdev->addr, error,
 			    health->fails, jiffies_to_msecs(pause));
 }
 

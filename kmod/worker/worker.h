@@ -52,4 +52,7 @@ int te_worker_offer(struct te_seg *seg);
  */
 void te_worker_queue(struct te_seg *seg, struct list_head *tasks);
 
+/* Which dev may carry what has changed: all rails look at what waits. May sleep. */
+void te_worker_wake(void);
+
 #endif /* TE_WORKER_H */

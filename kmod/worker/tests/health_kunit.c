@@ -54,9 +54,31 @@ static void pauses(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test,
 				  te_health_paused(&health, now + pause - 1));
 
+	/* The next one soon after is the second, whatever there was before. */
 	te_health_good(&health);
 	KUNIT_EXPECT_FALSE(test, te_health_paused(&health, now));
+	KUNIT_EXPECT_EQ(test, te_health_fail(&health, now, 0),
+			msecs_to_jiffies(10));
+}
+
+/* It takes a little and hangs up, again and again: from the second time on it rests. */
+static void success_forgives_but_one(struct kunit *test)
+{
+	struct te_health health = {};
+	unsigned long now = 1000;
+	u32 i;
+
+	te_health_good(&health);
+	KUNIT_EXPECT_EQ(test, health.fails, 0);
 	KUNIT_EXPECT_EQ(test, te_health_fail(&health, now, 0), 0);
+	for (i = 0; i < 100; i++) {
+		te_health_good(&health);
+		KUNIT_EXPECT_EQ(test, health.fails, 1);
+		KUNIT_EXPECT_EQ(test, te_health_fail(&health, now, 0),
+				msecs_to_jiffies(10));
+		KUNIT_EXPECT_TRUE(test, te_health_paused(&health, now));
+		now = health.until;
+	}
 }
 
 /* The window counts from the end of the pause. */
@@ -79,6 +101,7 @@ static void old_failures_do_not_count(struct kunit *test)
 
 static struct kunit_case te_health_cases[] = {
 	KUNIT_CASE_PARAM(pauses, health_gen_params),
+	KUNIT_CASE(success_forgives_but_one),
 	KUNIT_CASE(old_failures_do_not_count),
 	{}
 };
