@@ -343,6 +343,20 @@ static struct te_open *open_lookup(struct te_session *s, u32 cookie)
 }
 
 /*
+ * The same, and its segment with a reference, or NULL: nobody here is interested
+ * any more. Return: 0, -EPROTO.
+ */
+static int open_find(struct te_session *s, u32 cookie, struct te_open **o,
+		     struct te_seg **seg)
+{
+	*o = open_lookup(s, cookie);
+	if (!*o)
+		return -EPROTO;
+	*seg = open_seg_get(*o);
+	return 0;
+}
+
+/*
  * Something could not be applied. What the peer must not say ends the session;
  * our lack of memory, or a segment too large for us, ends this segment only.
  */
@@ -391,14 +405,9 @@ int te_open_hear_devs(struct te_session *s, const void *buf, u32 len)
 	int ret;
 
 	ret = te_wire_seg_devs_decode(buf, len, &msg);
-	if (ret)
+	ret = ret ?: open_find(s, msg.cookie, &o, &seg);
+	if (ret || !seg)
 		return ret;
-	o = open_lookup(s, msg.cookie);
-	if (!o)
-		return -EPROTO;
-	seg = open_seg_get(o);
-	if (!seg)
-		return 0;
 	rdevs = kmalloc_array(TE_MAX_DEVS, sizeof(*rdevs), GFP_KERNEL);
 	if (!rdevs)
 		ret = -ENOMEM;
@@ -432,14 +441,9 @@ int te_open_hear_mrs(struct te_session *s, const void *buf, u32 len)
 	int ret;
 
 	ret = te_wire_seg_mrs_decode(buf, len, &msg);
-	if (ret)
+	ret = ret ?: open_find(s, msg.cookie, &o, &seg);
+	if (ret || !seg)
 		return ret;
-	o = open_lookup(s, msg.cookie);
-	if (!o)
-		return -EPROTO;
-	seg = open_seg_get(o);
-	if (!seg)
-		return 0;
 	for (i = 0; i < msg.nr && !ret; i++) {
 		te_wire_mr_get(&msg, i, &mr);
 		if (mr.page_off >> s->page_shift) {
@@ -467,14 +471,9 @@ int te_open_hear_keys(struct te_session *s, const void *buf, u32 len)
 	int ret;
 
 	ret = te_wire_seg_keys_decode(buf, len, &msg);
-	if (ret)
+	ret = ret ?: open_find(s, msg.cookie, &o, &seg);
+	if (ret || !seg)
 		return ret;
-	o = open_lookup(s, msg.cookie);
-	if (!o)
-		return -EPROTO;
-	seg = open_seg_get(o);
-	if (!seg)
-		return 0;
 	ret = te_seg_add_keys(seg, msg.mr_id, msg.keys, msg.nr);
 	te_seg_put(seg);
 	return open_applied(s, o, ret);
@@ -488,14 +487,9 @@ int te_open_hear_dev_keys(struct te_session *s, const void *buf, u32 len)
 	int ret;
 
 	ret = te_wire_seg_dev_keys_decode(buf, len, &msg);
-	if (ret)
+	ret = ret ?: open_find(s, msg.cookie, &o, &seg);
+	if (ret || !seg)
 		return ret;
-	o = open_lookup(s, msg.cookie);
-	if (!o)
-		return -EPROTO;
-	seg = open_seg_get(o);
-	if (!seg)
-		return 0;
 	ret = te_seg_add_dev_keys(seg, msg.mr_id, msg.dev_id, msg.first,
 				  msg.keys, msg.nr);
 	te_seg_put(seg);
@@ -510,14 +504,9 @@ int te_open_hear_dev_gone(struct te_session *s, const void *buf, u32 len)
 	int ret;
 
 	ret = te_wire_seg_dev_gone_decode(buf, len, &cookie, &dev_mask);
-	if (ret)
+	ret = ret ?: open_find(s, cookie, &o, &seg);
+	if (ret || !seg)
 		return ret;
-	o = open_lookup(s, cookie);
-	if (!o)
-		return -EPROTO;
-	seg = open_seg_get(o);
-	if (!seg)
-		return 0;
 	ret = te_seg_del_devs(seg, dev_mask);
 	if (!ret)
 		te_worker_offer(seg);
@@ -534,14 +523,9 @@ int te_open_hear_ready(struct te_session *s, const void *buf, u32 len)
 
 	ret = te_wire_seg_end_decode(buf, len, TE_WIRE_SEG_READY, &cookie,
 				     &reason);
-	if (ret)
+	ret = ret ?: open_find(s, cookie, &o, &seg);
+	if (ret || !seg)
 		return ret;
-	o = open_lookup(s, cookie);
-	if (!o)
-		return -EPROTO;
-	seg = open_seg_get(o);
-	if (!seg)
-		return 0;
 	/* Before anybody can submit: without a rail that would fail. */
 	te_seg_use_devs(seg);
 	ret = te_worker_offer(seg);
@@ -575,14 +559,9 @@ int te_open_hear_mr_gone(struct te_session *s, const void *buf, u32 len)
 	int ret;
 
 	ret = te_wire_seg_mr_gone_decode(buf, len, &msg);
-	if (ret)
+	ret = ret ?: open_find(s, msg.cookie, &o, &seg);
+	if (ret || !seg)
 		return ret;
-	o = open_lookup(s, msg.cookie);
-	if (!o)
-		return -EPROTO;
-	seg = open_seg_get(o);
-	if (!seg)
-		return 0;
 	for (i = 0; i < msg.nr && !ret; i++) {
 		te_wire_range_get(&msg, i, &first, &last);
 		ret = open_del_range(seg, first, last);

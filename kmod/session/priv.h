@@ -9,6 +9,7 @@
  *   listen.c   te_listener: accept and admission, one for each namespace
  *   open.c     te_open: the asking side of one open segment
  *   serve.c    te_serve: the answering side of one open segment
+ *   say.c      what it tells its peer
  *
  * The actor is a work item: everything of a session marked "actor" is touched by
  * it alone and needs no lock. It never waits for a peer. Others leave orders

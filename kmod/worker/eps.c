@@ -151,6 +151,9 @@ static void look_at_live(struct te_worker *w, struct te_ep *ep)
 		ep_retire_failed(w, ep, -ETIMEDOUT);
 	else if (ep_stuck_too_long(w, ep))
 		ep_retire(w, ep, -ECANCELED);
+	else if (te_ep_state(ep) == TE_EP_READY && ep->rail->ep != ep &&
+		 !ep->inflight)
+		te_worker_ep_idle(w, ep);
 }
 
 void te_worker_look(struct te_worker *w)

@@ -117,6 +117,8 @@ struct te_health {
  * @link: the mover's: with all its rails
  * @active_link: the mover's: with those that pull
  * @ep: the mover's: endpoint in use, or NULL
+ * @better_at: the mover's: jiffies; a dev of the peer that suits better than that
+ *	of @ep has rested then
  * @nr_eps: the mover's: endpoints of it, those that drain too
  * @health: the mover's: by id of the peer's dev
  *
@@ -135,6 +137,7 @@ struct te_rail {
 	struct list_head link;
 	struct list_head active_link;
 	struct te_ep *ep;
+	unsigned long better_at;
 	u32 nr_eps;
 	struct te_health health[TE_MAX_DEVS];
 };

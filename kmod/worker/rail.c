@@ -151,15 +151,39 @@ static void rail_free(struct te_rail *rail)
 	kfree(rail);
 }
 
-/* What a dev of the peer is worth to the rail. Less than 0: nothing. */
+/* Is there anybody but itself that the rail's dev could talk to? */
+static bool rail_has_others(const struct te_rail *rail)
+{
+	const struct te_path *path = &rail->peer->path;
+	const struct te_rdev *self = &rail->w->mover.dev->self;
+	unsigned long mask = path->rdev_mask;
+	u32 id;
+
+	for_each_set_bit(id, &mask, TE_MAX_DEVS) {
+		const struct te_rdev *rdev = &path->rdevs[id];
+
+		if (!ipv6_addr_equal(&rdev->addr, &self->addr) &&
+		    te_route_score(self, rdev, &rail->peer->addr, 0) >= 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What a dev of the peer is worth to the rail. Less than 0: nothing. Itself is a
+ * way only where there is no other: it says nothing of the network.
+ */
 static int rail_score(const struct te_rail *rail, u32 id)
 {
 	const struct te_path *path = &rail->peer->path;
 	const struct te_rdev *self = &rail->w->mover.dev->self;
+	const struct te_rdev *rdev = &path->rdevs[id];
 	u32 nr = hweight32(path->rdev_mask);
 	u32 at = hweight32(path->rdev_mask & (BIT(id) - 1));
 
-	return te_route_score(self, &path->rdevs[id], &rail->peer->addr,
+	if (ipv6_addr_equal(&rdev->addr, &self->addr) && rail_has_others(rail))
+		return -1;
+	return te_route_score(self, rdev, &rail->peer->addr,
 			      (at + nr - self->dev_id % nr) % nr);
 }
 
@@ -236,35 +260,43 @@ static void rail_leave_ep(struct te_worker *w, struct te_rail *rail)
 		te_worker_ep_idle(w, ep);
 }
 
+/*
+ * Look for a better endpoint than the one in use, which may be of no use at all.
+ * One that works is left when the better one works too. Return: what to use, or
+ * NULL.
+ */
 static struct te_ep *rail_change_ep(struct te_worker *w, struct te_rail *rail)
 {
+	bool keeps = rail_keeps_ep(w, rail);
 	struct te_rdev rdev;
-	unsigned long until;
 	struct te_ep *ep;
 
-	if (!rail_pick(rail, &rdev, &until)) {
+	if (!rail_pick(rail, &rdev, &rail->better_at)) {
 		rail_leave_ep(w, rail);
-		rail_rest(w, until);
+		rail_rest(w, rail->better_at);
 		return NULL;
 	}
-	/* While it only connects, one that suits better may have rested enough. */
-	rail_rest(w, until);
-	if (rail_keeps_ep(w, rail) && same_rdev(&rail->ep->rdev, &rdev))
+	if (keeps && same_rdev(&rail->ep->rdev, &rdev))
 		return rail->ep;
-	rail_leave_ep(w, rail);
+	if (!keeps)
+		rail_leave_ep(w, rail);
 	/* What is connected may go on while the dev cannot register. */
 	if (!READ_ONCE(w->mover.dev->up))
-		return NULL;
+		return rail->ep;
 	ep = te_worker_ep(w, rail, &rdev);
 	if (ep == ERR_PTR(-EBUSY)) {
-		w->starved = true;
-		return NULL;
+		w->starved |= !rail->ep;
+		return rail->ep;
 	}
 	if (IS_ERR(ep)) {
 		te_rail_failed(rail, &rdev, PTR_ERR(ep));
 		rail_rest(w, jiffies + TE_RETRY);
-		return NULL;
+		return rail->ep;
 	}
+	if (rail->ep && te_ep_state(rail->ep) == TE_EP_READY &&
+	    te_ep_state(ep) != TE_EP_READY)
+		return rail->ep;
+	rail_leave_ep(w, rail);
 	rail->ep = ep;
 	return ep;
 }
@@ -277,9 +309,16 @@ struct te_ep *te_rail_ready(struct te_worker *w, struct te_rail *rail)
 	    te_peer_error(rail->peer))
 		return NULL;
 	if (READ_ONCE(rail->recheck) || !rail_keeps_ep(w, rail) ||
-	    te_ep_state(ep) == TE_EP_CONNECTING)
+	    te_ep_state(ep) == TE_EP_CONNECTING ||
+	    time_after_eq(jiffies, rail->better_at))
 		ep = rail_change_ep(w, rail);
-	return ep && te_ep_state(ep) == TE_EP_READY ? ep : NULL;
+	if (!ep)
+		return NULL;
+	if (te_ep_state(ep) == TE_EP_READY)
+		return ep;
+	/* Before this one is connected one that suits better may have rested. */
+	rail_rest(w, rail->better_at);
+	return NULL;
 }
 
 void te_rail_failed(struct te_rail *rail, const struct te_rdev *rdev,

@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 
 #include "worker/internal.h"
+#include "worker/tests/fixture.h"
 
 #define MAX_TASKS	8U
 #define MAX_LOG		256U
@@ -18,9 +19,7 @@
 /**
  * struct fair_fixture - a dev, its movers, a peer and a segment of it
  * @dev: whose transport this is
- * @peer: real
- * @seg: real, one region on dev 0
- * @rmr: that region
+ * @far: real
  * @mr: a local region that is never freed
  * @map: of it on @dev
  * @key: of @map
@@ -38,9 +37,7 @@
  */
 struct fair_fixture {
 	struct te_dev dev;
-	struct te_peer *peer;
-	struct te_seg *seg;
-	struct te_rmr *rmr;
+	struct worker_far far;
 	struct te_mr mr;
 	struct te_mr_map map;
 	struct te_key key;
@@ -186,41 +183,16 @@ static void fair_dev_release(struct te_dev *dev)
 {
 }
 
-static void make_segment(struct kunit *test, struct fair_fixture *f)
-{
-	const struct te_rdev rdev = { .chunk_shift = 40, .numa_node = -1 };
-	const struct te_mr_desc desc = {
-		.id = 1,
-		.access = TE_REMOTE_WRITE,
-		.length = 1ULL << 40,
-		.dev_mask = 1,
-	};
-	const __le32 key = cpu_to_le32(1);
-
-	f->peer = te_peer_create(&in6addr_loopback, 0);
-	KUNIT_ASSERT_NOT_NULL(test, f->peer);
-	f->seg = te_seg_create(f->peer, TE_ANY);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(f->seg));
-	KUNIT_ASSERT_EQ(test, te_seg_add_devs(f->seg, &rdev, 1), 0);
-	KUNIT_ASSERT_EQ(test, te_seg_add_mr(f->seg, &desc), 0);
-	KUNIT_ASSERT_EQ(test, te_seg_add_keys(f->seg, 1, &key, 1), 0);
-	te_seg_ready(f->seg);
-	mutex_lock(&f->seg->lock);
-	f->rmr = te_rmr_lookup_locked(f->seg, 0);
-	mutex_unlock(&f->seg->lock);
-	KUNIT_ASSERT_NOT_NULL(test, f->rmr);
-}
-
 /*
  * This dev's alone, which no list knows: te_worker_offer() would make one of each
  * dev of the node.
  */
 static void make_rail(struct kunit *test, struct fair_fixture *f)
 {
-	f->peer->path.rdev_mask = 1;
+	f->far.peer->path.rdev_mask = 1;
 	f->dev.up = true;
 	te_worker_host.dev_up(&f->dev);
-	KUNIT_ASSERT_EQ(test, f->peer->path.nr_rails, 1);
+	KUNIT_ASSERT_EQ(test, f->far.peer->path.nr_rails, 1);
 }
 
 static int fair_init(struct kunit *test)
@@ -234,7 +206,7 @@ static int fair_init(struct kunit *test)
 	INIT_LIST_HEAD(&f->posted);
 	f->chain = U32_MAX;
 
-	make_segment(test, f);
+	worker_far_make(test, &f->far);
 	refcount_set(&f->mr.refs, 1);
 	f->mr.last = (1ULL << 40) - 1;
 	xa_init(&f->mr.maps);
@@ -273,13 +245,13 @@ static struct te_batch *add_task(struct kunit *test, u32 flow, u32 nr_slices)
 	task->op = TE_WRITE;
 	task->length = (u64)nr_slices * TE_SLICE_BYTES;
 	INIT_LIST_HEAD(&task->redo);
-	te_seg_get(f->seg);
-	task->seg = f->seg;
+	te_seg_get(f->far.seg);
+	task->seg = f->far.seg;
 	te_mr_get(&f->mr);
 	task->mr = &f->mr;
 	task->nr_mrs = 1;
-	te_rmr_get(f->rmr);
-	task->rmr = f->rmr;
+	te_rmr_get(f->far.rmr);
+	task->rmr = f->far.rmr;
 	task->nr_rmrs = 1;
 	KUNIT_ASSERT_EQ(test, te_batch_admit(batch, 1), 0);
 	f->tasks[f->nr_tasks++] = task;
@@ -292,7 +264,7 @@ static void queue_task(struct kunit *test, struct te_task *task)
 	LIST_HEAD(tasks);
 
 	list_add(&task->link, &tasks);
-	te_worker_queue(f->seg, &tasks);
+	te_worker_queue(f->far.seg, &tasks);
 	KUNIT_EXPECT_TRUE(test, list_empty(&tasks));
 }
 
@@ -354,9 +326,7 @@ static void fair_exit(struct kunit *test)
 	te_worker_host.dev_free(&f->dev);
 	KUNIT_EXPECT_EQ(test, refcount_read(&f->mr.refs), 1);
 	xa_destroy(&f->mr.maps);
-	te_seg_put(f->seg);
-	flush_workqueue(te_mem_wq);
-	te_peer_put(f->peer);
+	worker_far_end(test, &f->far);
 }
 
 /* ---- the cases */

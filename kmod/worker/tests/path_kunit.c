@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 
 #include "worker/internal.h"
+#include "worker/tests/fixture.h"
 
 #define NR_RAILS	2
 #define MAX_BATCHES	8
@@ -27,9 +28,7 @@ struct path_side {
 /**
  * struct path_fixture - a path and what its tasks use
  * @sides: rails; the second one's dev is on another node
- * @peer: real
- * @seg: real, one region on dev 0
- * @rmr: that region
+ * @far: real
  * @mrs: local regions; the second is mapped on the second dev alone
  * @maps: of @mrs
  * @key: of all @maps
@@ -38,9 +37,7 @@ struct path_side {
  */
 struct path_fixture {
 	struct path_side sides[NR_RAILS];
-	struct te_peer *peer;
-	struct te_seg *seg;
-	struct te_rmr *rmr;
+	struct worker_far far;
 	struct te_mr mrs[2];
 	struct te_mr_map maps[2];
 	struct te_key key;
@@ -74,7 +71,7 @@ static void make_side(struct kunit *test, struct path_fixture *f, u32 i)
 	INIT_LIST_HEAD(&w->active);
 	side->rail.w = w;
 	side->rail.queue = &side->set->shards[0];
-	side->rail.peer = f->peer;
+	side->rail.peer = f->far.peer;
 	INIT_LIST_HEAD(&side->rail.queue_link);
 	INIT_LIST_HEAD(&side->rail.link);
 	INIT_LIST_HEAD(&side->rail.active_link);
@@ -86,31 +83,6 @@ static void del_rail(struct path_side *side)
 	if (!side->gone)
 		te_path_del_rail(&side->rail);
 	side->gone = true;
-}
-
-static void make_segment(struct kunit *test, struct path_fixture *f)
-{
-	const struct te_rdev rdev = { .chunk_shift = 40, .numa_node = -1 };
-	const struct te_mr_desc desc = {
-		.id = 1,
-		.access = TE_REMOTE_WRITE,
-		.length = 1ULL << 40,
-		.dev_mask = 1,
-	};
-	const __le32 key = cpu_to_le32(1);
-
-	f->peer = te_peer_create(&in6addr_loopback, 0);
-	KUNIT_ASSERT_NOT_NULL(test, f->peer);
-	f->seg = te_seg_create(f->peer, TE_ANY);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(f->seg));
-	KUNIT_ASSERT_EQ(test, te_seg_add_devs(f->seg, &rdev, 1), 0);
-	KUNIT_ASSERT_EQ(test, te_seg_add_mr(f->seg, &desc), 0);
-	KUNIT_ASSERT_EQ(test, te_seg_add_keys(f->seg, 1, &key, 1), 0);
-	te_seg_ready(f->seg);
-	mutex_lock(&f->seg->lock);
-	f->rmr = te_rmr_lookup_locked(f->seg, 0);
-	mutex_unlock(&f->seg->lock);
-	KUNIT_ASSERT_NOT_NULL(test, f->rmr);
 }
 
 static void map_mr(struct kunit *test, struct path_fixture *f, u32 mr, u32 dev)
@@ -126,7 +98,7 @@ static int path_init(struct kunit *test)
 
 	f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f);
-	make_segment(test, f);
+	worker_far_make(test, &f->far);
 	for (i = 0; i < 2; i++) {
 		refcount_set(&f->mrs[i].refs, 1);
 		f->mrs[i].last = (1ULL << 40) - 1;
@@ -153,7 +125,7 @@ static void path_exit(struct kunit *test)
 		return;
 	for (i = 0; i < NR_RAILS; i++)
 		del_rail(&f->sides[i]);
-	KUNIT_EXPECT_EQ(test, f->peer->path.nr, 0);
+	KUNIT_EXPECT_EQ(test, f->far.peer->path.nr, 0);
 	for (i = 0; i < f->nr_batches; i++) {
 		KUNIT_ASSERT_TRUE(test, te_batch_idle(f->batches[i]));
 		te_batch_free(f->batches[i]);
@@ -162,10 +134,7 @@ static void path_exit(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, refcount_read(&f->mrs[i].refs), 1);
 		xa_destroy(&f->mrs[i].maps);
 	}
-	te_seg_put(f->seg);
-	flush_workqueue(te_mem_wq);
-	KUNIT_EXPECT_EQ(test, kref_read(&f->peer->ref), 1);
-	te_peer_put(f->peer);
+	worker_far_end(test, &f->far);
 }
 
 /* @nr tasks of @length each, of the context that has this flow. */
@@ -190,13 +159,13 @@ static struct te_batch *make_batch(struct kunit *test, u32 flow, u32 nr,
 		task->op = TE_WRITE;
 		task->length = length;
 		INIT_LIST_HEAD(&task->redo);
-		te_seg_get(f->seg);
-		task->seg = f->seg;
+		te_seg_get(f->far.seg);
+		task->seg = f->far.seg;
 		te_mr_get(&f->mrs[mr]);
 		task->mr = &f->mrs[mr];
 		task->nr_mrs = 1;
-		te_rmr_get(f->rmr);
-		task->rmr = f->rmr;
+		te_rmr_get(f->far.rmr);
+		task->rmr = f->far.rmr;
 		task->nr_rmrs = 1;
 	}
 	KUNIT_ASSERT_EQ(test, te_batch_admit(batch, nr), 0);
@@ -211,7 +180,7 @@ static void queue_batch(struct kunit *test, struct te_batch *batch)
 
 	for (i = 0; i < batch->used; i++)
 		list_add_tail(&batch->tasks[i].link, &tasks);
-	te_worker_queue(f->seg, &tasks);
+	te_worker_queue(f->far.seg, &tasks);
 	KUNIT_EXPECT_TRUE(test, list_empty(&tasks));
 }
 
@@ -331,7 +300,7 @@ static void doomed_are_taken_out(struct kunit *test)
 	a->tasks[1].end_state = TE_TIMEOUT;
 	te_batch_cancel(b);
 	te_path_scan_all();
-	KUNIT_EXPECT_EQ(test, f->peer->path.nr, 2);
+	KUNIT_EXPECT_EQ(test, f->far.peer->path.nr, 2);
 	expect_ended(test, a, 1, TE_TIMEOUT, -ETIMEDOUT);
 	expect_ended(test, b, 0, TE_CANCELED, -ECANCELED);
 
@@ -343,7 +312,7 @@ static void doomed_are_taken_out(struct kunit *test)
 	late = make_batch(test, 1, 1, SLICE, 0);
 	te_batch_cancel(late);
 	queue_batch(test, late);
-	KUNIT_EXPECT_EQ(test, f->peer->path.nr, 1);
+	KUNIT_EXPECT_EQ(test, f->far.peer->path.nr, 1);
 	expect_ended(test, late, 0, TE_CANCELED, -ECANCELED);
 }
 
@@ -354,9 +323,9 @@ static void dead_peer_ends_all(struct kunit *test)
 	struct te_batch *b = submit(test, 2, 1, SLICE), *late;
 	struct te_slice *slice = pull_one(test, 0);
 
-	te_peer_bury(f->peer, -ETIMEDOUT);
+	te_peer_bury(f->far.peer, -ETIMEDOUT);
 	te_path_scan_all();
-	KUNIT_EXPECT_EQ(test, f->peer->path.nr, 0);
+	KUNIT_EXPECT_EQ(test, f->far.peer->path.nr, 0);
 	expect_ended(test, a, 1, TE_FAILED, -ETIMEDOUT);
 	expect_ended(test, b, 0, TE_FAILED, -ETIMEDOUT);
 	slice->flushed = true;
@@ -373,7 +342,7 @@ static void last_rail_ends_all(struct kunit *test)
 	struct te_batch *a = submit(test, 1, 1, SLICE), *late;
 
 	del_rail(&f->sides[0]);
-	KUNIT_EXPECT_EQ(test, f->peer->path.nr, 1);
+	KUNIT_EXPECT_EQ(test, f->far.peer->path.nr, 1);
 	del_rail(&f->sides[1]);
 	expect_ended(test, a, 0, TE_FAILED, -ENODEV);
 	late = submit(test, 1, 1, SLICE);
@@ -399,7 +368,7 @@ static void misfits_are_passed_by(struct kunit *test)
 	te_slice_complete(slice);
 	for (i = 0; i < MANY; i++)
 		te_slice_complete(pull_one(test, 1));
-	KUNIT_EXPECT_EQ(test, f->peer->path.nr, 0);
+	KUNIT_EXPECT_EQ(test, f->far.peer->path.nr, 0);
 	KUNIT_EXPECT_EQ(test, misfits->live, 0);
 }
 
@@ -413,10 +382,99 @@ static void near_rail_is_preferred(struct kunit *test)
 	f->sides[0].rail.open = true;
 	expect_dry(test, 1);
 	f->sides[0].rail.open = false;
-	te_path_wake(f->peer);
+	te_path_wake(f->far.peer);
 	te_slice_complete(pull_one(test, 1));
 	f->sides[0].rail.open = true;
 	te_slice_complete(pull_one(test, 0));
+}
+
+/* A rail that leaves a task to a nearer one tells it; that one may have rested. */
+static void who_passes_by_tells(struct kunit *test)
+{
+	struct path_fixture *f = test->priv;
+	struct path_side *sides = f->sides;
+
+	expect_dry(test, 0);
+	expect_dry(test, 1);
+	f->mrs[0].location = TE_LOCATION_CPU(0);
+	sides[1].rail.open = true;
+	sides[0].kicks = 0;
+	submit(test, 1, 1, SLICE);
+	KUNIT_EXPECT_EQ(test, sides[0].kicks, 0);
+	sides[0].rail.open = true;
+	expect_dry(test, 1);
+	KUNIT_EXPECT_EQ(test, sides[0].kicks, 1);
+	te_slice_complete(pull_one(test, 0));
+}
+
+/* A nearer rail that cannot carry it, though open, is no reason to leave it. */
+static void near_rail_without_key_does_not_count(struct kunit *test)
+{
+	struct path_fixture *f = test->priv;
+	struct path_side *sides = f->sides;
+
+	f->mrs[1].location = TE_LOCATION_CPU(0);
+	sides[0].rail.open = true;
+	queue_batch(test, make_batch(test, 1, 1, SLICE, 1));
+	expect_dry(test, 1);
+	sides[1].kicks = 0;
+	expect_dry(test, 0);
+	KUNIT_EXPECT_EQ(test, sides[1].kicks, 1);
+	te_slice_complete(pull_one(test, 1));
+}
+
+/* It was open, but its dev stops: the work is for another one. */
+static void stopping_rail_is_not_woken(struct kunit *test)
+{
+	struct path_fixture *f = test->priv;
+	struct path_side *sides = f->sides;
+
+	expect_dry(test, 0);
+	expect_dry(test, 1);
+	sides[0].rail.open = true;
+	te_queue_close(sides[0].rail.queue);
+	sides[1].kicks = 0;
+	submit(test, 1, 1, SLICE);
+	KUNIT_EXPECT_FALSE(test, sides[0].rail.active);
+	KUNIT_EXPECT_EQ(test, sides[1].kicks, 1);
+	te_slice_complete(pull_one(test, 1));
+}
+
+/* However many a rail finds doomed, it takes a bounded number out at a time. */
+static void doomed_cost_looks(struct kunit *test)
+{
+	struct path_fixture *f = test->priv;
+	struct te_batch *batch = submit(test, 1, MANY, SLICE);
+	struct te_slice *slice;
+	bool dry = false;
+	u32 i, left = MANY, turns;
+
+	for (i = 0; i < MANY; i++)
+		batch->tasks[i].end_state = TE_TIMEOUT;
+	for (turns = 0; !dry && turns < MANY; turns++) {
+		KUNIT_EXPECT_EQ(test, pull(test, 0, 1, &slice, &dry), 0);
+		KUNIT_EXPECT_LE(test, left - f->far.peer->path.nr, 65);
+		left = f->far.peer->path.nr;
+	}
+	KUNIT_EXPECT_EQ(test, left, 0);
+	KUNIT_EXPECT_GT(test, turns, 1);
+	for (i = 0; i < MANY; i++)
+		expect_ended(test, batch, i, TE_TIMEOUT, -ETIMEDOUT);
+}
+
+/* Doomed while a slice is away: it ends when that comes back, not before. */
+static void doomed_with_a_slice_away(struct kunit *test)
+{
+	struct path_fixture *f = test->priv;
+	struct te_batch *batch = submit(test, 1, 1, 2 * SLICE);
+	struct te_slice *slice = pull_one(test, 0);
+
+	batch->tasks[0].end_state = TE_TIMEOUT;
+	expect_dry(test, 1);
+	KUNIT_EXPECT_EQ(test, f->far.peer->path.nr, 0);
+	KUNIT_EXPECT_FALSE(test, batch->tasks[0].ended);
+	te_slice_complete(slice);
+	expect_ended(test, batch, 0, TE_TIMEOUT, -ETIMEDOUT);
 }
 
 /* Turns are of bytes: 64 small tasks against four slices of a large one. */
@@ -470,6 +528,11 @@ static struct kunit_case te_path_cases[] = {
 	KUNIT_CASE(last_rail_ends_all),
 	KUNIT_CASE(misfits_are_passed_by),
 	KUNIT_CASE(near_rail_is_preferred),
+	KUNIT_CASE(who_passes_by_tells),
+	KUNIT_CASE(near_rail_without_key_does_not_count),
+	KUNIT_CASE(stopping_rail_is_not_woken),
+	KUNIT_CASE(doomed_cost_looks),
+	KUNIT_CASE(doomed_with_a_slice_away),
 	KUNIT_CASE(turns_are_of_bytes),
 	KUNIT_CASE(work_wakes_rails),
 	{}
