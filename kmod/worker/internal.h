@@ -118,7 +118,7 @@ struct te_health {
  * @active_link: the mover's: with those that pull
  * @ep: the mover's: endpoint in use, or NULL
  * @better_at: the mover's: jiffies; a dev of the peer that suits better than that
- *	of @ep has rested then
+ *	of @ep may have rested, or be connected, then
  * @nr_eps: the mover's: endpoints of it, those that drain too
  * @health: the mover's: by id of the peer's dev
  *

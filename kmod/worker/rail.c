@@ -268,18 +268,24 @@ static void rail_leave_ep(struct te_worker *w, struct te_rail *rail)
 static struct te_ep *rail_change_ep(struct te_worker *w, struct te_rail *rail)
 {
 	bool keeps = rail_keeps_ep(w, rail);
+	bool works = keeps && te_ep_state(rail->ep) == TE_EP_READY;
 	struct te_rdev rdev;
+	unsigned long until;
 	struct te_ep *ep;
 
-	if (!rail_pick(rail, &rdev, &rail->better_at)) {
+	if (!rail_pick(rail, &rdev, &until)) {
 		rail_leave_ep(w, rail);
-		rail_rest(w, rail->better_at);
+		rail_rest(w, until);
 		return NULL;
 	}
+	rail->better_at = until;
 	if (keeps && same_rdev(&rail->ep->rdev, &rdev))
 		return rail->ep;
 	if (!keeps)
 		rail_leave_ep(w, rail);
+	/* Look again each time, until it is left. */
+	if (works)
+		rail->better_at = jiffies;
 	/* What is connected may go on while the dev cannot register. */
 	if (!READ_ONCE(w->mover.dev->up))
 		return rail->ep;
@@ -293,10 +299,10 @@ static struct te_ep *rail_change_ep(struct te_worker *w, struct te_rail *rail)
 		rail_rest(w, jiffies + TE_RETRY);
 		return rail->ep;
 	}
-	if (rail->ep && te_ep_state(rail->ep) == TE_EP_READY &&
-	    te_ep_state(ep) != TE_EP_READY)
+	if (works && te_ep_state(ep) != TE_EP_READY)
 		return rail->ep;
 	rail_leave_ep(w, rail);
+	rail->better_at = until;
 	rail->ep = ep;
 	return ep;
 }

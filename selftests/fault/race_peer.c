@@ -78,23 +78,9 @@ FIXTURE_SETUP(race_peer)
 	j->r = &self->r;
 }
 
-/* Let no other NIC than @dev carry anything; NULL: all may. */
-static int carry_only(struct pair *p, const char *dev)
-{
-	struct te_topology_entry e = { .location = "*" };
-	struct te_ioc_topology_set set = { .size = sizeof(set) };
-
-	if (dev) {
-		snprintf((char *)e.device, sizeof(e.device), "%s", dev);
-		set.nr = 1;
-		set.entries = (uintptr_t)&e;
-	}
-	return raw_ioctl(te_fd(p->ini), TE_IOC_TOPOLOGY_SET, &set);
-}
-
 FIXTURE_TEARDOWN(race_peer)
 {
-	EXPECT_EQ(0, carry_only(&self->p, NULL));
+	EXPECT_EQ(0, pair_carry_only(&self->p, NULL));
 	pair_close(&self->p);
 	proxy_stop(&self->proxy);
 	CLEAN();
@@ -182,7 +168,7 @@ TEST_F_TIMEOUT(race_peer, lost_against_posting, SLOW)
 	struct job *j = &self->job;
 	int state;
 
-	ASSERT_EQ(0, carry_only(p, getenv("TE_DEV_A")));
+	ASSERT_EQ(0, pair_carry_only(p, getenv("TE_DEV_A")));
 	ASSERT_EQ(0, pair_xfer(p, TE_READ, AT, AT, LEN));
 	te_hold("ep_found");
 	ASSERT_EQ(0, do_submit(j));

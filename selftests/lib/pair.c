@@ -126,6 +126,19 @@ struct te_request pair_req(const struct pair *p, uint32_t op, size_t lo,
 	};
 }
 
+int pair_carry_only(const struct pair *p, const char *dev)
+{
+	struct te_topology_entry e = { .location = "*" };
+	struct te_ioc_topology_set set = { .size = sizeof(set) };
+
+	if (dev) {
+		snprintf((char *)e.device, sizeof(e.device), "%s", dev);
+		set.nr = 1;
+		set.entries = (uintptr_t)&e;
+	}
+	return raw_ioctl(te_fd(p->ini), TE_IOC_TOPOLOGY_SET, &set);
+}
+
 void pair_expect(struct pair *p, const struct te_request *r)
 {
 	unsigned char *l = p->local.want +

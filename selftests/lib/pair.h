@@ -53,6 +53,9 @@ void te_url(char *url, size_t len, const char *name);
 struct te_request pair_req(const struct pair *p, uint32_t op, size_t lo,
 			   size_t ro, size_t len);
 
+/* Lets no other NIC of this node than @dev carry anything; NULL: all may. */
+int pair_carry_only(const struct pair *p, const char *dev);
+
 /* Applies @r to the images. */
 void pair_expect(struct pair *p, const struct te_request *r);
 

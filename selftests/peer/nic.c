@@ -125,8 +125,8 @@ static const struct row {
 } rows[] = {
 	{ "link of a", "ip link set va down", "ip link set va up && " ANEW },
 	{ "link of b", "ip link set vb down", "ip link set vb up && " ANEW },
-	{ "address of a", "ip addr del $TE_ADDR_A/32 dev va", ANEW },
-	{ "address of b", "ip addr del $TE_ADDR_B/32 dev vb", ANEW },
+	{ "address of a", "ip addr del $TE_ADDR_A/32 dev va", ROUTES },
+	{ "address of b", "ip addr del $TE_ADDR_B/32 dev vb", ROUTES },
 	{ "NIC a", "rdma link delete $TE_DEV_A", ADD_A },
 	{ "NIC b", "rdma link delete $TE_DEV_B", ADD_B },
 	{ "NIC b, and then an address", "rdma link delete $TE_DEV_B && "
