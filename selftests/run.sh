@@ -172,6 +172,7 @@ full()
 	test_build kunit $forced
 	# shellcheck disable=SC2086 # a list
 	round 6.12 wire 2400 uapi32 $suites
+	round 6.12 rails 600 rail
 	round 6.1 wire 900 uapi uapi32 mem xfer ring
 	# no RoCE: nothing may depend on it
 	round um wire-siw 600 xfer peer
@@ -214,6 +215,7 @@ debug()
 	# shellcheck disable=SC2086 # a list
 	watched um-kasan wire 1800 kunit $suites fault
 	watched um-kasan loop 600 xfer
+	watched um-kasan rails 600 rail
 	guest um-kasan/floor 300 --kernel um-kasan --net wire --module none -- \
 		selftests/perf/floor-ends.sh
 	# what two CPUs can make go wrong; emulated, so no more than that

@@ -129,7 +129,7 @@ static int await_wire(struct pair *p, const char *wire)
 #define DEL(dev) "rdma link delete rxe_" dev
 /* A CM message that cannot be sent leaves rxe's GSI QP in error, for ever. */
 #define ANEW DEL("c") " && " DEL("d") " && " MEND
-#define LOSS(dev) "tc qdisc replace dev v" dev " root netem loss 100%"
+#define NETEM(dev) "tc qdisc change dev v" dev " root netem limit 100000 "
 
 static const struct row {
 	const char *desc, *away, *back;
@@ -140,8 +140,9 @@ static const struct row {
 	{ "NIC, there", DEL("d"), MEND },
 	{ "both NICs of a wire", DEL("c") " && " DEL("d"), MEND },
 	{ "address", "ip addr del 10.78.0.2/32 dev vd", ANEW },
-	{ "all that is sent is lost", LOSS("c") " && " LOSS("d"),
-	  "tc qdisc del dev vc root && tc qdisc del dev vd root" },
+	{ "all that is sent is lost",
+	  NETEM("c") "loss 100% && " NETEM("d") "loss 100%",
+	  NETEM("c") "loss 0 && " NETEM("d") "loss 0" },
 };
 
 static void fail_one(struct __test_metadata *_metadata,

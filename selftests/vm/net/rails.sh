@@ -7,7 +7,9 @@
 #
 # After an address, a link or a device has changed, `rails.sh mend` brings back
 # what is missing: links, addresses, routes, neighbours, devices; `rails.sh settled`
-# waits until both wires can carry.
+# waits until both wires can carry. Each end has a netem that does nothing until it
+# is changed: rxe drops a packet for good, and the GSI QP with it, that is sent
+# while a qdisc takes the place of another.
 
 set -eu
 . "$(dirname "$0")/common.sh"
@@ -63,6 +65,11 @@ routes_of()
 	LINES
 }
 
+netem_of()
+{
+	tc qdisc add dev "$1" root netem limit 100000
+}
+
 dev_of()
 {
 	local dev=rxe_${1#v}
@@ -90,6 +97,7 @@ up()
 	ip link add vc mtu "$mtu" type veth peer name vd mtu "$mtu"
 	set_sysctl net/ipv4/conf/all/rp_filter 0
 	each_end sysctls_of
+	each_end netem_of
 	each_end rules_of
 	# Last, so that there is a local lookup at any time.
 	ip rule add pref 100 lookup local
