@@ -169,6 +169,8 @@ int te_ioctl_info(struct te_cmd *cmd)
 
 int te_ioctl_stats(struct te_cmd *cmd)
 {
+	long endpoints = te_count_sum(TE_NR_ENDPOINTS);
+	long stored = te_count_sum(TE_NR_STORED);
 	struct te_ioc_stats *stats = &cmd->arg.stats;
 
 	stats->contexts = te_count_sum(TE_NR_CONTEXTS);
@@ -179,11 +181,17 @@ int te_ioctl_stats(struct te_cmd *cmd)
 	stats->segments = te_count_sum(TE_NR_SEGMENTS);
 	stats->exports = te_count_sum(TE_NR_EXPORTS);
 	stats->sessions = te_count_sum(TE_NR_SESSIONS);
-	stats->endpoints = te_count_sum(TE_NR_ENDPOINTS);
+	stats->endpoints = endpoints + te_count_sum(TE_NR_CONNS);
 	stats->slices = te_count_sum(TE_NR_SLICES);
 	stats->sessions_refused = te_session_event_count(TE_SESSION_EV_REFUSED);
 	stats->sessions_broken = te_session_event_count(TE_SESSION_EV_BROKEN);
 	stats->sessions_lost = te_session_event_count(TE_SESSION_EV_LOST);
+	stats->endpoints_stored = stored;
+	/* The sums were not taken in the same moment. */
+	stats->endpoints_draining = max(endpoints - stored, 0L);
+	stats->store_hits = te_count_sum(TE_NR_STORE_HITS);
+	stats->store_misses = te_count_sum(TE_NR_STORE_MISSES);
+	stats->store_evictions = te_count_sum(TE_NR_STORE_EVICTIONS);
 	return te_cmd_respond(cmd);
 }
 

@@ -67,7 +67,8 @@ struct te_ep_key {
  * @evicted: the store gave it up: the mover closes it
  * @busy: the mover has work on it: not to be evicted; protected by
  *	te_ep_store.lock
- * @visited: looked up since the hand of SIEVE came by
+ * @visited: used since the hand of SIEVE came by; protected by
+ *	te_ep_store.lock
  * @quiet: completed by the mover when DRAINING and nothing is in flight
  * @lock: protects @state, @error, @was_ready
  * @state: te_ep_state
@@ -217,8 +218,9 @@ void te_ep_store_remove(struct te_ep_store *store, struct te_ep *ep);
 /* Would te_ep_store_insert() find room or a victim now? */
 bool te_ep_store_has_room(struct te_ep_store *store);
 /*
- * Mark that the mover has work on it, or none. Return: false when it has been
- * evicted meanwhile: no work may start on it.
+ * Mark that the mover has work on it, or none. When it had none this is a use: it
+ * counts as a hit. Return: false when it has been evicted meanwhile: no work may
+ * start on it.
  */
 bool te_ep_store_set_busy(struct te_ep_store *store, struct te_ep *ep,
 			  bool busy);

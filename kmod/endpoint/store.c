@@ -6,10 +6,15 @@
  * lock. Eviction only marks: the victim's own mover closes it, so that nobody
  * else ever touches an endpoint's data path. The store holds no reference; the
  * mover removes an endpoint before it drops its own.
+ *
+ * A use of an endpoint is the time from when it gets work until it has none. What
+ * the policies see, and the counters say, are uses: a rail keeps the endpoint that
+ * it found, and looks up again only when that is of no use to it.
  */
 #include <linux/string.h>
 
 #include "endpoint/endpoint.h"
+#include "event/count.h"
 
 static const struct rhashtable_params ep_map_params = {
 	.key_len		= sizeof(struct te_ep_key),
@@ -64,13 +69,8 @@ struct te_ep *te_ep_store_lookup(struct te_ep_store *store, u64 peer_id,
 				 u32 dev_id)
 {
 	struct te_ep_key key = { .peer_id = peer_id, .dev_id = dev_id };
-	struct te_ep *ep;
 
-	ep = rhashtable_lookup_fast(&store->map, &key, ep_map_params);
-	/* Read first: most are marked, and the line stays shared. */
-	if (ep && !READ_ONCE(ep->visited))
-		WRITE_ONCE(ep->visited, true);
-	return ep;
+	return rhashtable_lookup_fast(&store->map, &key, ep_map_params);
 }
 
 static void store_set_busy_locked(struct te_ep_store *store, struct te_ep *ep,
@@ -93,6 +93,7 @@ static void store_remove_locked(struct te_ep_store *store, struct te_ep *ep)
 	rhashtable_remove_fast(&store->map, &ep->node, ep_map_params);
 	list_del_init(&ep->store_link);
 	store->nr--;
+	te_count(TE_NR_STORED, -1);
 }
 
 int te_ep_store_insert(struct te_ep_store *store, struct te_ep *ep)
@@ -110,6 +111,7 @@ int te_ep_store_insert(struct te_ep_store *store, struct te_ep *ep)
 		}
 		store_remove_locked(store, victim);
 		victim->evicted = true;
+		te_count(TE_NR_STORE_EVICTIONS, 1);
 		/* The last touch: its mover may free it once we unlock. */
 		victim->mover->look(victim->mover);
 	}
@@ -121,6 +123,8 @@ int te_ep_store_insert(struct te_ep_store *store, struct te_ep *ep)
 	store_set_busy_locked(store, ep, true);
 	list_add(&ep->store_link, &store->list);
 	store->nr++;
+	te_count(TE_NR_STORED, 1);
+	te_count(TE_NR_STORE_MISSES, 1);
 out_unlock:
 	spin_unlock(&store->lock);
 	return ret;
@@ -150,6 +154,10 @@ bool te_ep_store_set_busy(struct te_ep_store *store, struct te_ep *ep,
 
 	spin_lock(&store->lock);
 	ok = ep->stored;
+	if (ok && busy && !ep->busy) {
+		ep->visited = true;
+		te_count(TE_NR_STORE_HITS, 1);
+	}
 	if (ok)
 		store_set_busy_locked(store, ep, busy);
 	spin_unlock(&store->lock);

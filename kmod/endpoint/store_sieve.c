@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * endpoint/store_sieve: SIEVE (Zhang et al., NSDI 2024). A hand walks from the
- * oldest endpoint to the newest and round again; one that was looked up since
- * the hand's last visit is spared and its mark cleared, the first one without a
- * mark goes, and the hand stays where it was. Unlike LRU a lookup moves nothing,
- * so it takes no lock.
+ * oldest endpoint to the newest and round again; one that was used since the
+ * hand's last visit is spared and its mark cleared, the first one without a mark
+ * goes, and the hand stays where it was. Unlike LRU a use moves nothing.
  *
  * One with work is passed by as if it were not there: its mark stays.
  */
@@ -22,11 +21,11 @@ static struct te_ep *sieve_victim(struct te_ep_store *store)
 			ep = list_last_entry(&store->list, struct te_ep,
 					     store_link);
 		if (!ep->busy) {
-			if (!READ_ONCE(ep->visited)) {
+			if (!ep->visited) {
 				store->hand = ep;
 				return ep;
 			}
-			WRITE_ONCE(ep->visited, false);
+			ep->visited = false;
 		}
 		ep = te_ep_store_newer(store, ep);
 	}

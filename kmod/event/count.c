@@ -9,7 +9,7 @@
 
 DEFINE_PER_CPU(struct te_counts, te_counts);
 
-static const char *const te_counter_name[TE_NR_COUNTERS] = {
+static const char *const te_kind_name[TE_NR_KINDS] = {
 	[TE_NR_CONTEXTS]	= "contexts",
 	[TE_NR_MRS]		= "mrs",
 	[TE_NR_PINNED_PAGES]	= "pinned pages",
@@ -19,6 +19,8 @@ static const char *const te_counter_name[TE_NR_COUNTERS] = {
 	[TE_NR_EXPORTS]		= "exports",
 	[TE_NR_SESSIONS]	= "sessions",
 	[TE_NR_ENDPOINTS]	= "endpoints",
+	[TE_NR_STORED]		= "stored endpoints",
+	[TE_NR_CONNS]		= "connections of peers",
 	[TE_NR_SLICES]		= "slices",
 };
 
@@ -36,11 +38,11 @@ void te_count_check(void)
 {
 	int i;
 
-	for (i = 0; i < TE_NR_COUNTERS; i++) {
+	for (i = 0; i < TE_NR_KINDS; i++) {
 		long left = te_count_sum(i);
 
 		if (left)
 			pr_err("BUG: te: %ld %s left at unload\n", left,
-			       te_counter_name[i]);
+			       te_kind_name[i]);
 	}
 }

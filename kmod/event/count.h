@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * event/count: how many objects of each kind live on this node.
+ * event/count: how many objects of each kind live on this node, and how often
+ * some things happened since load.
  *
  * One number per CPU and kind, so that counting costs the data path no shared
  * cache line. Any context may count. TE_IOC_STATS reads the sums, and unload
@@ -20,8 +21,14 @@ enum te_counter {
 	TE_NR_SEGMENTS,
 	TE_NR_EXPORTS,
 	TE_NR_SESSIONS,
-	TE_NR_ENDPOINTS,
+	TE_NR_ENDPOINTS,	/* of ours */
+	TE_NR_STORED,		/* those of them that a store keeps */
+	TE_NR_CONNS,		/* that peers opened */
 	TE_NR_SLICES,
+	TE_NR_KINDS,		/* so many kinds; what follows only grows */
+	TE_NR_STORE_HITS = TE_NR_KINDS,
+	TE_NR_STORE_MISSES,
+	TE_NR_STORE_EVICTIONS,
 	TE_NR_COUNTERS,
 };
 

@@ -103,7 +103,7 @@ static void conn_close_work(struct work_struct *work)
 	rdma_destroy_id(rc->id);
 	te_peer_del_conn(rc->peer, &rc->conn);
 	te_peer_put(rc->peer);
-	te_count(TE_NR_ENDPOINTS, -1);
+	te_count(TE_NR_CONNS, -1);
 
 	/* Under the lock to the last: te_rdma_drop_conns() takes it once more. */
 	spin_lock(&rdev->lock);
@@ -171,7 +171,7 @@ static void conn_publish(struct te_rdma_conn *rc)
 	struct te_rdma_dev *rdev = rc->rdev;
 	bool stopping;
 
-	te_count(TE_NR_ENDPOINTS, 1);
+	te_count(TE_NR_CONNS, 1);
 	spin_lock(&rdev->lock);
 	stopping = rdev->stopping;
 	list_add(&rc->dev_link, &rdev->conns);

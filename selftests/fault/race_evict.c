@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Eviction against posting: a store with room for one endpoint, a mover for each
- * shard, more peers than that. Each address of 127/8 is a peer of its own.
+ * shard, more peers than that.
  */
 #include <dirent.h>
 #include <stddef.h>
@@ -23,24 +23,18 @@ FIXTURE(race_evict)
 
 FIXTURE_SETUP(race_evict)
 {
-	struct te_segment_opts so = {
-		.sz = sizeof(so),
-		.timeout_ms = TE_WAIT_MS,
-	};
 	struct te_batch_opts bo = {
 		.sz = sizeof(bo),
 		.deadline_ms = TE_MAX_DEADLINE_MS,
 		.entries = TE_ENTRIES_TASK,
 	};
 	struct pair *p = &self->p;
-	char url[300];
 	int i;
 
 	ASSERT_EQ(0, module_reload("max_ep=1 workers_per_dev=8"));
 	ASSERT_EQ(0, pair_open(p, NULL));
 	for (i = 0; i < PEERS; i++) {
-		snprintf(url, sizeof(url), "127.0.0.%d/%s", i + 2, p->name);
-		MUST(te_segment_open(p->ini, url, &so, &self->seg[i]));
+		MUST(te_open_segment_at(p->ini, i, p->name, &self->seg[i]));
 		MUST(te_batch_alloc(p->ini, 1, &bo, &self->batch[i]));
 	}
 	p->seg = self->seg[0];

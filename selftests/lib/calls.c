@@ -297,6 +297,7 @@ const struct call calls[] = {
 	{ CALL(INFO, te_ioc_info), .anyone = true, .answers = true,
 	  .make = make_info, .undo = undo_nothing },
 	{ CALL(STATS, te_ioc_stats), .anyone = true, .answers = true,
+	  .first = OFF(te_ioc_stats, endpoints_stored),
 	  .make = make_stats, .undo = undo_nothing },
 	{ CALL(SETUP, te_ioc_setup), .answers = true,
 	  .make = make_setup, .undo = undo_fresh },

@@ -35,7 +35,8 @@ struct world {
 
 /**
  * struct call - an ioctl
- * @size: of its first version
+ * @size: as it is now
+ * @first: of its first version, if that was less
  * @flags: those defined
  * @reserved: offset of its reserved word, 0: none
  * @id: offset of the id it refers to, 0: none
@@ -49,7 +50,7 @@ struct world {
 struct call {
 	const char *name;
 	unsigned long cmd;
-	uint32_t size, flags, reserved, id;
+	uint32_t size, first, flags, reserved, id;
 	bool id_zero, anyone, answers;
 	int unset, unset2;
 	int (*make)(struct world *w, void *arg);

@@ -23,6 +23,20 @@ int te_open_segment(struct te *te, const char *name, uint32_t *seg)
 	return te_segment_open(te, url, &o, seg);
 }
 
+int te_open_segment_at(struct te *te, unsigned int n, const char *name,
+		       uint32_t *seg)
+{
+	struct te_segment_opts o = {
+		.sz = sizeof(o),
+		.timeout_ms = TE_WAIT_MS,
+	};
+	char url[300];
+
+	snprintf(url, sizeof(url), "127.77.%u.%u/%s", n / 250, n % 250 + 1,
+		 name);
+	return te_segment_open(te, url, &o, seg);
+}
+
 static int fail(const char *what, int ret)
 {
 	printf("# %s: %s (%d)\n", what, strerror(-ret), ret);

@@ -92,6 +92,13 @@ int te_await_buffers(struct te *te, uint32_t seg, int n);
 /* Opens a segment of this guest. */
 int te_open_segment(struct te *te, const char *name, uint32_t *seg);
 
+/*
+ * The same at address @n of this guest, below 60000: each is a peer of its own, and
+ * 127.0.0.0/8 is many.
+ */
+int te_open_segment_at(struct te *te, unsigned int n, const char *name,
+		       uint32_t *seg);
+
 /* Waits until the opener knows that the segment is gone: why, or -ETIME. */
 int te_await_gone(struct te *te, uint32_t seg);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Many at once: contexts that open one segment in the same moment, contexts that
- * open each other in a ring, and more peers than there may be endpoints. A node
- * has as many peers as it has addresses, and 127.0.0.0/8 is many.
+ * Many at once: contexts that open one segment in the same moment, and contexts
+ * that open each other in a ring.
  */
 #include <pthread.h>
 
@@ -11,18 +10,6 @@
 #include "lib/pair.h"
 
 #define EACH	4096
-
-/* Opens @name at address @n of this node. */
-static int open_at(struct te *te, unsigned int n, const char *name,
-		   uint32_t *seg)
-{
-	struct te_segment_opts o = { .sz = sizeof(o), .timeout_ms = 60000 };
-	char url[128];
-
-	snprintf(url, sizeof(url), "127.77.%u.%u/%s", n / 250, n % 250 + 1,
-		 name);
-	return te_segment_open(te, url, &o, seg);
-}
 
 /* One request that must complete. */
 static int move(struct te *te, const struct te_request *r)
@@ -79,7 +66,8 @@ static int come(struct member *m)
 	ret = te_mr_register(te, page, EACH, TE_LOCAL_READ, NULL, &mr);
 	/* Half of them have a session, and so an endpoint, of their own. */
 	if (m->nr & 1)
-		ret = ret ?: open_at(te, m->nr, m->name, &r.segment);
+		ret = ret ?: te_open_segment_at(te, m->nr, m->name,
+						&r.segment);
 	else
 		ret = ret ?: te_open_segment(te, m->name, &r.segment);
 	ret = ret ?: move(te, &r);
@@ -164,8 +152,10 @@ static void *ring_thread(void *arg)
 	for (i = 0; i < g->rounds; i++) {
 		pattern_fill(g->mem.p, EACH, i * RINGERS + g->nr);
 		pthread_barrier_wait(g->turn);
-		g->ret = g->ret ?: open_at(g->te, i * RINGERS + g->nr,
-					   g->next->name, &r.segment);
+		g->ret = g->ret ?: te_open_segment_at(g->te,
+						      i * RINGERS + g->nr,
+						      g->next->name,
+						      &r.segment);
 		g->ret = g->ret ?: move(g->te, &r);
 		g->ret = g->ret ?: te_segment_close(g->te, r.segment);
 		if (!g->ret && memcmp(g->mem.p, g->next->mem.p + EACH, EACH))
@@ -208,44 +198,6 @@ TEST_F_TIMEOUT(many, each_other, SLOW)
 		te_close(g[i].te);
 		area_free(&g[i].mem);
 	}
-}
-
-/*
- * 100 peers in turn, 4 endpoints for each device. On one node both ends of an
- * endpoint count, the answering one with each of its QPs.
- */
-TEST_F_TIMEOUT(many, in_turn, SLOW)
-{
-	enum { NR = 100, BOUND = 2 * 4 * (1 + 2) };
-	unsigned long long end, most = 0;
-	uint32_t seg[NR], own;
-	struct te_ioc_stats s;
-	unsigned int i, round;
-
-	ASSERT_EQ(0, module_reload("max_ep=4 num_qp=2"));
-	ASSERT_EQ(0, pair_open(&self->p, NULL));
-	own = self->p.seg;
-	for (i = 0; i < NR; i++)
-		MUST(open_at(self->p.ini, i, self->p.name, &seg[i]));
-	for (round = 0; round < 2; round++) {
-		for (i = 0; i < NR; i++) {
-			self->p.seg = seg[i];
-			ASSERT_EQ(0, pair_xfer(&self->p, i & 1, 8 * KIB + i,
-					       9 * KIB + round, 5000 + i));
-			ASSERT_EQ(0, te_stats(&s));
-			most = s.endpoints > most ? s.endpoints : most;
-		}
-	}
-	TH_LOG("at most %llu of %d, draining ones included", most, BOUND);
-	/* Those that drain go by themselves, with nothing new coming. */
-	end = te_now_ms() + 20000;
-	do {
-		te_sleep_ms(20);
-		ASSERT_EQ(0, te_stats(&s));
-	} while (s.endpoints > BOUND && te_now_ms() < end);
-	EXPECT_GE(BOUND, s.endpoints);
-	self->p.seg = own;
-	EXPECT_EQ(0, pair_xfer(&self->p, TE_READ, 8 * KIB, 9 * KIB, 5000));
 }
 
 TEST_HARNESS_MAIN

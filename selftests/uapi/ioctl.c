@@ -90,13 +90,37 @@ TEST_F_TIMEOUT(ioctl, short_size, SLOW)
 
 	for (i = 0; i < nr_calls; i++) {
 		c = &calls[i];
-		for (k = 0; k < c->size; k++) {
+		for (k = 0; k < (c->first ?: c->size); k++) {
 			struct spoil s = { 0, 4, k };
 
 			EXPECT_ROW(-EINVAL, attempt(&self->w, c, &s, 1),
 				   "%s, size %zu", c->name, k);
 		}
 		EXPECT_ROW(0, te_settle_to(&self->base), "%s", c->name);
+	}
+}
+
+/* A program that knows an older version is answered as much as it knows. */
+TEST_F_TIMEOUT(ioctl, older_size, SLOW)
+{
+	unsigned char arg[ARG_MAX_BYTES];
+	const struct call *c;
+	size_t i, k, at;
+
+	for (i = 0; i < nr_calls; i++) {
+		c = &calls[i];
+		for (k = c->first ?: c->size; k < c->size; k++) {
+			memset(arg, 0, sizeof(arg));
+			MUST(c->make(&self->w, arg));
+			memset(arg + k, 0x5a, c->size - k);
+			memcpy(arg, &(uint32_t){ k }, 4);
+			EXPECT_ROW(0, raw_ioctl(self->w.fd, c->cmd, arg),
+				   "%s, size %zu", c->name, k);
+			for (at = k; at < c->size && arg[at] == 0x5a; at++)
+				;
+			EXPECT_ROW(c->size, at, "%s, size %zu", c->name, k);
+			c->undo(&self->w, arg, 0);
+		}
 	}
 }
 

@@ -273,6 +273,13 @@ struct te_ioc_info {
  *	no hello in time, too many, version or authentication
  * @sessions_broken: out, connections closed because the peer broke the protocol
  * @sessions_lost: out, sessions lost to the network or a silent peer
+ * @endpoints_stored: out, endpoints of this node that stores keep, on all
+ *	devices: no more than max_ep on each
+ * @endpoints_draining: out, endpoints of this node that were given up and are not
+ *	gone yet
+ * @store_hits: out, work began on an endpoint that was there, without any
+ * @store_misses: out, endpoints made, as there was none for the work
+ * @store_evictions: out, endpoints without work given up for others
  */
 struct te_ioc_stats {
 	__u32 size;
@@ -290,6 +297,11 @@ struct te_ioc_stats {
 	__aligned_u64 sessions_refused;
 	__aligned_u64 sessions_broken;
 	__aligned_u64 sessions_lost;
+	__aligned_u64 endpoints_stored;
+	__aligned_u64 endpoints_draining;
+	__aligned_u64 store_hits;
+	__aligned_u64 store_misses;
+	__aligned_u64 store_evictions;
 };
 
 /**
@@ -718,7 +730,9 @@ TE_ASSERT_SIZE(te_ioc_info, 48);
 TE_ASSERT(te_ioc_stats, contexts, 8);
 TE_ASSERT(te_ioc_stats, slices, 80);
 TE_ASSERT(te_ioc_stats, sessions_lost, 104);
-TE_ASSERT_SIZE(te_ioc_stats, 112);
+TE_ASSERT(te_ioc_stats, endpoints_stored, 112);
+TE_ASSERT(te_ioc_stats, store_evictions, 144);
+TE_ASSERT_SIZE(te_ioc_stats, 152);
 TE_ASSERT(te_ioc_setup, status_bytes, 16);
 TE_ASSERT_SIZE(te_ioc_setup, 32);
 TE_ASSERT_SIZE(te_ioc_eventfd, 16);

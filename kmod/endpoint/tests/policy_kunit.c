@@ -13,6 +13,7 @@
 #include <linux/string.h>
 
 #include "endpoint/endpoint.h"
+#include "event/count.h"
 
 #define NR_PEERS	1000U
 #define NR_FIRST	12000U	/* requests until the store is as it stays */
@@ -63,14 +64,18 @@ static void policy_exit(struct kunit *test)
 	kvfree(ctx->eps);
 }
 
-/* As a mover does: look up, else make room and insert. True on a hit. */
+/* As a mover does: look up and use, else make room. True on a hit. */
 static bool policy_use(struct kunit *test, u32 peer)
 {
 	struct policy_ctx *ctx = test->priv;
 	struct te_ep *ep = &ctx->eps[peer];
 
-	if (te_ep_store_lookup(&ctx->store, peer, 0))
+	if (te_ep_store_lookup(&ctx->store, peer, 0)) {
+		KUNIT_EXPECT_TRUE(test, te_ep_store_set_busy(&ctx->store, ep,
+							     true));
+		te_ep_store_set_busy(&ctx->store, ep, false);
 		return true;
+	}
 	ep->evicted = false;
 	KUNIT_ASSERT_EQ(test, 0, te_ep_store_insert(&ctx->store, ep));
 	te_ep_store_set_busy(&ctx->store, ep, false);
@@ -194,6 +199,7 @@ static void zipf(struct kunit *test)
 {
 	const struct zipf_case *c = test->param_value;
 	struct policy_ctx *ctx = test->priv;
+	long hits_before = te_count_sum(TE_NR_STORE_HITS);
 	struct rnd_state rnd;
 	u32 i, misses = 0;
 	u64 *sums, sum = 0;
@@ -209,10 +215,12 @@ static void zipf(struct kunit *test)
 
 	prandom_seed_state(&rnd, 20240416);
 	for (i = 0; i < NR_FIRST; i++)
-		policy_use(test, zipf_draw(&rnd, sums));
+		hits_before += policy_use(test, zipf_draw(&rnd, sums));
 	for (i = 0; i < NR_REQUESTS; i++)
 		misses += !policy_use(test, zipf_draw(&rnd, sums));
 
+	KUNIT_EXPECT_EQ(test, te_count_sum(TE_NR_STORE_HITS) - hits_before,
+			NR_REQUESTS - misses);
 	misses = misses * 1000 / NR_REQUESTS;
 	KUNIT_EXPECT_GE(test, misses, c->misses - c->tolerance);
 	KUNIT_EXPECT_LE(test, misses, c->misses + c->tolerance);
