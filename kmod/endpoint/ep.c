@@ -43,11 +43,14 @@ void te_ep_get(struct te_ep *ep)
 static void ep_release(struct kref *ref)
 {
 	struct te_ep *ep = container_of(ref, struct te_ep, ref);
+	struct te_mover *mover = ep->mover;
 	struct te_dev *dev = ep->dev;
 
 	te_peer_put(ep->peer);
 	te_count(TE_NR_ENDPOINTS, -1);
 	dev->ops->ep_free(ep);
+	/* It may have stopped, but is there as long as its dev is. */
+	mover->gone(mover);
 	te_dev_put(dev);
 }
 

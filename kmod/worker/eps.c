@@ -51,15 +51,21 @@ static void ep_retire_failed(struct te_worker *w, struct te_ep *ep, int error)
 static struct te_ep *ep_make(struct te_worker *w, struct te_rail *rail,
 			     const struct te_rdev *rdev)
 {
+	int most = 2 * w->set->store.capacity;
 	struct te_ep *ep;
 	int ret;
 
 	/* Only a hint, so that starved rails cost nothing. */
 	if (!te_ep_store_has_room(&w->set->store))
 		return ERR_PTR(-EBUSY);
+	/* No more than the store keeps may drain: they have QPs as well. */
+	if (atomic_fetch_add_unless(&w->set->nr_eps, 1, most) == most)
+		return ERR_PTR(-EBUSY);
 	ep = worker_ops(w)->ep_create(&w->mover, rail->peer, rdev);
-	if (IS_ERR(ep))
+	if (IS_ERR(ep)) {
+		atomic_dec(&w->set->nr_eps);
 		return ep;
+	}
 	ret = te_ep_store_insert(&w->set->store, ep);
 	if (ret) {
 		te_ep_put(ep);

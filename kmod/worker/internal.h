@@ -81,6 +81,7 @@ struct te_worker {
  * @dev: the dev
  * @store: its endpoints
  * @nr: movers
+ * @nr_eps: endpoints made and not freed
  * @shards: queues
  * @worker: @nr entries
  */
@@ -88,6 +89,7 @@ struct te_workers {
 	struct te_dev *dev;
 	struct te_ep_store store;
 	u32 nr;
+	atomic_t nr_eps;
 	struct te_queue shards[TE_NR_SHARDS];
 	struct te_worker worker[];
 };

@@ -55,6 +55,15 @@ static void worker_look(struct te_mover *mover)
 	worker_kick(mover);
 }
 
+static void worker_ep_gone(struct te_mover *mover)
+{
+	struct te_worker *w = to_worker(mover);
+
+	atomic_dec(&w->set->nr_eps);
+	/* A rail may have waited for that. */
+	worker_kick(mover);
+}
+
 static void slice_finished(struct te_worker *w, struct te_slice *slice)
 {
 	struct te_task *task = slice->task;
@@ -331,6 +340,7 @@ static int worker_start(struct te_workers *set, u32 index)
 	w->mover.index = index;
 	w->mover.kick = worker_kick;
 	w->mover.look = worker_look;
+	w->mover.gone = worker_ep_gone;
 	init_completion(&w->stopped);
 	INIT_LIST_HEAD(&w->eps);
 	INIT_LIST_HEAD(&w->rails);
@@ -402,7 +412,7 @@ static int workers_start(struct te_dev *dev)
 	set->dev = dev;
 	for (i = 0; i < TE_NR_SHARDS; i++)
 		te_queue_init(&set->shards[i]);
-	ret = te_ep_store_init(&set->store, max(te_max_ep, 1U));
+	ret = te_ep_store_init(&set->store, clamp(te_max_ep, 1U, TE_MAX_EP));
 	if (ret) {
 		kfree(set);
 		return ret;

@@ -21,6 +21,8 @@
 
 #define TE_NR_SHARDS	8U
 
+#define TE_MAX_EP	1048576U
+
 /* Module parameters; clamped when a dev starts. */
 extern unsigned int te_workers_per_dev;
 extern unsigned int te_max_ep;

@@ -76,6 +76,7 @@ struct te_transport_ops {
  * @xp: the transport's: what this mover polls
  * @kick: wake it: there are completions or rails with work; any context
  * @look: wake it to look at its endpoints and rails; any context
+ * @gone: an endpoint of it has been freed; process context
  */
 struct te_mover {
 	struct te_dev *dev;
@@ -83,6 +84,7 @@ struct te_mover {
 	void *xp;
 	void (*kick)(struct te_mover *mover);
 	void (*look)(struct te_mover *mover);
+	void (*gone)(struct te_mover *mover);
 };
 
 /**

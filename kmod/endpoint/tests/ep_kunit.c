@@ -17,6 +17,7 @@
  * @ep: with one reference, or NULL when it was freed
  * @looks: calls of te_mover.look
  * @frees: calls of ep_free
+ * @gone: calls of te_mover.gone
  */
 struct ep_fixture {
 	struct te_dev dev;
@@ -25,11 +26,17 @@ struct ep_fixture {
 	struct te_ep *ep;
 	u32 looks;
 	u32 frees;
+	u32 gone;
 };
 
 static void fixture_look(struct te_mover *mover)
 {
 	container_of(mover, struct ep_fixture, mover)->looks++;
+}
+
+static void fixture_gone(struct te_mover *mover)
+{
+	container_of(mover, struct ep_fixture, mover)->gone++;
 }
 
 static void fixture_ep_free(struct te_ep *ep)
@@ -57,6 +64,7 @@ static int ep_init(struct kunit *test)
 	f->dev.ops = &fixture_ops;
 	f->mover.dev = &f->dev;
 	f->mover.look = fixture_look;
+	f->mover.gone = fixture_gone;
 	f->peer = te_peer_create(&in6addr_loopback, 0);
 	KUNIT_ASSERT_NOT_NULL(test, f->peer);
 	f->ep = kzalloc(sizeof(*f->ep), GFP_KERNEL);
@@ -208,9 +216,11 @@ static void ep_references(struct kunit *test)
 	te_ep_get(ep);
 	te_ep_put(ep);
 	KUNIT_EXPECT_EQ(test, f->frees, 0);
+	KUNIT_EXPECT_EQ(test, f->gone, 0);
 	KUNIT_EXPECT_EQ(test, kref_read(&f->dev.ref), 2);
 	te_ep_put(ep);
 	KUNIT_EXPECT_EQ(test, f->frees, 1);
+	KUNIT_EXPECT_EQ(test, f->gone, 1);
 	KUNIT_EXPECT_EQ(test, kref_read(&f->dev.ref), 1);
 	KUNIT_EXPECT_EQ(test, kref_read(&f->peer->ref), 1);
 }
