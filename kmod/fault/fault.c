@@ -6,8 +6,9 @@
  * Files in debugfs, folder te-fault:
  *
  *	fail/NAME	write "NTH ERRNO": the NTH pass from now fails with -ERRNO,
- *			once; "0 0" disarms. Read: "PASSES FAILED", how often
- *			the point was passed and failed since it was armed.
+ *			once; "0 ERRNO": each pass does; "0 0" disarms. Read:
+ *			"PASSES FAILED", how often the point was passed and
+ *			failed since it was armed.
  *	delay/NAME	write "MS COUNT": each of the next COUNT passes is held for
  *			MS milliseconds; "0 0" disarms and lets go at once. Read:
  *			"HELD PASSED", threads held now, and passes since armed.
@@ -28,7 +29,7 @@
 #define TE_DELAY_MAX_MS		60000
 #define TE_FAULT_MAX_ERRNO	4095
 
-/* One of either kind; delays use @left and @ms, failures @nth and @error. */
+/* One of either kind: delays are armed by @ms, failures by @error. */
 struct te_fault_state {
 	const char *name;
 	spinlock_t lock;	/* protects the rest but @queue */
@@ -51,6 +52,12 @@ static struct te_fault_state te_faults[TE_NR_FAULTS] = {
 	[TE_FAULT_CREATE_ID].name = "create_id",
 	[TE_FAULT_CREATE_THREAD].name = "create_thread",
 	[TE_FAULT_POST].name = "post",
+	[TE_FAULT_PORT].name = "port",
+	[TE_FAULT_NEWS].name = "news",
+	[TE_FAULT_QP_FATAL].name = "qp_fatal",
+	[TE_FAULT_DEVICE_FATAL].name = "device_fatal",
+	[TE_FAULT_DRAIN_FATAL].name = "drain_fatal",
+	[TE_FAULT_CONN_FATAL].name = "conn_fatal",
 };
 
 static struct te_fault_state te_delays[TE_NR_DELAYS] = {
@@ -67,6 +74,7 @@ static struct te_fault_state te_delays[TE_NR_DELAYS] = {
 	[TE_DELAY_ACCEPTED].name = "accepted",
 	[TE_DELAY_EP_FOUND].name = "ep_found",
 	[TE_DELAY_EP_CONNECT].name = "ep_connect",
+	[TE_DELAY_EP_FLUSHED].name = "ep_flushed",
 	[TE_DELAY_CONN_PUBLISH].name = "conn_publish",
 	[TE_DELAY_DEV_BROKEN].name = "dev_broken",
 	[TE_DELAY_DEV_RESTART].name = "dev_restart",
@@ -77,6 +85,11 @@ static struct dentry *te_fault_dir;
 /* Protects the key: armed points are counted by it. */
 static DEFINE_MUTEX(te_fault_mutex);
 
+static bool te_fault_is_delay(const struct te_fault_state *s)
+{
+	return s >= te_delays && s < te_delays + TE_NR_DELAYS;
+}
+
 /* Any context, interrupts included: what fails may be called from there. */
 int te_fault_ask(enum te_fault_point point)
 {
@@ -86,7 +99,7 @@ int te_fault_ask(enum te_fault_point point)
 
 	spin_lock_irqsave(&s->lock, flags);
 	s->passes++;
-	if (s->nth && s->nth == s->passes) {
+	if (s->error && (!s->nth || s->nth == s->passes)) {
 		s->failed++;
 		ret = s->error;
 	}
@@ -120,12 +133,11 @@ static ssize_t te_fault_read(struct file *file, char __user *to, size_t len,
 			     loff_t *pos)
 {
 	struct te_fault_state *s = file->private_data;
-	bool delay = s >= te_delays && s < te_delays + TE_NR_DELAYS;
 	char text[32];
 	int n;
 
 	spin_lock_irq(&s->lock);
-	if (delay)
+	if (te_fault_is_delay(s))
 		n = scnprintf(text, sizeof(text), "%u %u\n", s->held, s->passes);
 	else
 		n = scnprintf(text, sizeof(text), "%u %u\n", s->passes,
@@ -150,14 +162,14 @@ static bool te_fault_parse(const char __user *from, size_t len, unsigned int *a,
 static void te_fault_arm(struct te_fault_state *s, unsigned int a,
 			 unsigned int b)
 {
-	bool was;
+	bool was, is = b;
 
 	mutex_lock(&te_fault_mutex);
 	spin_lock_irq(&s->lock);
-	was = s->nth || s->ms;
+	was = s->ms || s->error;
 	s->passes = 0;
 	s->failed = 0;
-	if (s >= te_delays && s < te_delays + TE_NR_DELAYS) {
+	if (te_fault_is_delay(s)) {
 		WRITE_ONCE(s->ms, a);
 		s->left = b;
 	} else {
@@ -165,11 +177,11 @@ static void te_fault_arm(struct te_fault_state *s, unsigned int a,
 		s->error = -(int)b;
 	}
 	spin_unlock_irq(&s->lock);
-	if (!a)
+	if (!is)
 		wake_up_all(&s->queue);
-	if (was && !a)
+	if (was && !is)
 		static_branch_dec(&te_fault_key);
-	else if (!was && a)
+	else if (!was && is)
 		static_branch_inc(&te_fault_key);
 	mutex_unlock(&te_fault_mutex);
 }
@@ -180,12 +192,12 @@ static ssize_t te_fault_write(struct file *file, const char __user *from,
 	struct te_fault_state *s = file->private_data;
 	unsigned int a, b;
 
-	if (!te_fault_parse(from, len, &a, &b) || !a != !b)
+	if (!te_fault_parse(from, len, &a, &b))
 		return -EINVAL;
-	if (s >= te_delays && s < te_delays + TE_NR_DELAYS) {
-		if (a > TE_DELAY_MAX_MS)
+	if (te_fault_is_delay(s)) {
+		if (!a != !b || a > TE_DELAY_MAX_MS)
 			return -EINVAL;
-	} else if (b > TE_FAULT_MAX_ERRNO) {
+	} else if ((a && !b) || b > TE_FAULT_MAX_ERRNO) {
 		return -EINVAL;
 	}
 	te_fault_arm(s, a, b);

@@ -5,7 +5,8 @@
  * kernels) has any of it; in all others each call here is nothing.
  *
  * Two kinds of points. te_fault() is asked by te's own wrappers of what the core
- * can hardly be made to refuse, and answers an errno when its time has come.
+ * can hardly be made to refuse, and answers an errno when its time has come; so do
+ * events that no device here has by itself, or that it is to be without.
  * te_delay() stands where two threads may meet, and holds the one that passes
  * for a while, so that a test can have the other go first. Both sit behind one
  * static key, off until a test arms a point.
@@ -30,6 +31,13 @@ enum te_fault_point {
 	TE_FAULT_CREATE_ID,	/* of the connection manager */
 	TE_FAULT_CREATE_THREAD,
 	TE_FAULT_POST,		/* a chain of work requests */
+	TE_FAULT_PORT,		/* reading how a port is */
+	TE_FAULT_NEWS,		/* an event of a port, an address: it is lost */
+	/* Not a call: these events come. */
+	TE_FAULT_QP_FATAL,	/* of the QP that a chain was posted to */
+	TE_FAULT_DEVICE_FATAL,	/* of the device that it was posted on */
+	TE_FAULT_DRAIN_FATAL,	/* of a QP that is being flushed */
+	TE_FAULT_CONN_FATAL,	/* of all QPs of peers at a dev */
 	TE_NR_FAULTS,
 };
 
@@ -48,6 +56,7 @@ enum te_delay_point {
 	TE_DELAY_ACCEPTED,	/* socket accepted, no session yet */
 	TE_DELAY_EP_FOUND,	/* endpoint found, not kept */
 	TE_DELAY_EP_CONNECT,	/* QP made, nothing sent */
+	TE_DELAY_EP_FLUSHED,	/* endpoint quiet, QPs not destroyed */
 	TE_DELAY_CONN_PUBLISH,	/* connection accepted, on no list */
 	TE_DELAY_DEV_BROKEN,	/* dev cannot register, is on the list still */
 	TE_DELAY_DEV_RESTART,	/* dev off the list, to come back */

@@ -155,13 +155,15 @@ int te_rdma_find_addr(struct te_rdma_dev *rdev, struct in6_addr *addr,
 
 static int inet_event(struct notifier_block *nb, unsigned long event, void *ptr)
 {
-	te_rdma_restart(container_of(nb, struct te_rdma_dev, inet), 0);
+	if (!te_fault(TE_FAULT_NEWS))
+		te_rdma_restart(container_of(nb, struct te_rdma_dev, inet), 0);
 	return NOTIFY_DONE;
 }
 
 static int inet6_event(struct notifier_block *nb, unsigned long event, void *ptr)
 {
-	te_rdma_restart(container_of(nb, struct te_rdma_dev, inet6), 0);
+	if (!te_fault(TE_FAULT_NEWS))
+		te_rdma_restart(container_of(nb, struct te_rdma_dev, inet6), 0);
 	return NOTIFY_DONE;
 }
 

@@ -11,7 +11,6 @@
 #include <linux/slab.h>
 
 #include "event/count.h"
-#include "fault/fault.h"
 #include "rdma/rdma.h"
 
 /**
@@ -91,6 +90,7 @@ static void conn_close_work(struct work_struct *work)
 
 	/* At once: the peer has no business here any more. */
 	if (rc->id->qp) {
+		te_rdma_qp_fatal(rc->id->qp, TE_FAULT_DRAIN_FATAL);
 		if (rdev->iwarp)
 			rdma_disconnect(rc->id);
 		rdma_destroy_qp(rc->id);
@@ -122,6 +122,19 @@ static void conn_qp_event(struct ib_event *event, void *context)
 	    event->event == IB_EVENT_QP_ACCESS_ERR ||
 	    event->event == IB_EVENT_QP_REQ_ERR)
 		conn_kill(&rc->conn);
+}
+
+void te_rdma_conns_fatal(struct te_rdma_dev *rdev)
+{
+	struct ib_event event = { .event = IB_EVENT_QP_FATAL };
+	struct te_rdma_conn *rc;
+
+	if (!te_fault(TE_FAULT_CONN_FATAL))
+		return;
+	spin_lock(&rdev->lock);
+	list_for_each_entry(rc, &rdev->conns, dev_link)
+		conn_qp_event(&event, rc);
+	spin_unlock(&rdev->lock);
 }
 
 static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)

@@ -14,7 +14,6 @@
  */
 #include <linux/slab.h>
 
-#include "fault/fault.h"
 #include "rdma/rdma.h"
 
 static void cq_event(struct ib_cq *cq, void *context)

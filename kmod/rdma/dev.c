@@ -12,7 +12,6 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
-#include "fault/fault.h"
 #include "rdma/rdma.h"
 
 struct workqueue_struct *te_rdma_wq;
@@ -115,6 +114,22 @@ static void rdev_start_work(struct work_struct *work)
 			ret == -EADDRNOTAVAIL ? "no address" :
 						"service connection", ret);
 	rdev->told = ret;
+}
+
+bool te_rdma_must_restart(struct te_rdma_dev *rdev)
+{
+	bool up = READ_ONCE(rdev->dev.up);
+	struct in6_addr is, addr;
+	u32 scope_id;
+
+	spin_lock(&rdev->lock);
+	is = rdev->dev.self.addr;
+	scope_id = rdev->scope_id;
+	spin_unlock(&rdev->lock);
+	addr = is;
+	if (te_rdma_find_addr(rdev, &addr, &scope_id))
+		return up;
+	return !up || !ipv6_addr_equal(&addr, &is);
 }
 
 void te_rdma_restart(struct te_rdma_dev *rdev, unsigned int delay_ms)

@@ -12,7 +12,6 @@
  */
 #include <linux/slab.h>
 
-#include "fault/fault.h"
 #include "rdma/rdma.h"
 
 unsigned int te_rdma_num_qp = 2;
@@ -212,8 +211,10 @@ static void qp_to_error(struct te_rdma_qp *qp)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
-	if (qp->id && qp->id->qp)
-		ib_modify_qp(qp->id->qp, &attr, IB_QP_STATE);
+	if (!qp->id || !qp->id->qp)
+		return;
+	ib_modify_qp(qp->id->qp, &attr, IB_QP_STATE);
+	te_rdma_qp_fatal(qp->id->qp, TE_FAULT_DRAIN_FATAL);
 }
 
 static void qp_destroy(struct te_rdma_qp *qp)
@@ -245,6 +246,7 @@ static void ep_close_work(struct work_struct *work)
 		qp_to_error(&rep->qp[i]);
 	wait_for_completion_timeout(&rep->ep.quiet,
 				    msecs_to_jiffies(TE_RDMA_DRAIN_MS));
+	te_delay(TE_DELAY_EP_FLUSHED);
 	for (i = 0; i < rep->nr_qps; i++)
 		qp_destroy(&rep->qp[i]);
 	te_ep_set_state(&rep->ep, TE_EP_DEAD);

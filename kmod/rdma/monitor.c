@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rdma/monitor: how a port is: its events, and its state read each second in case
- * one was lost.
+ * rdma/monitor: how a port is: its events, and its state and address read each
+ * second in case one was lost.
  *
  * Events come in any context and only leave marks. Without a link a dev's
  * endpoints end at once and their slices go over other rails; what the connection
@@ -16,6 +16,8 @@ static void monitor_event(struct ib_event_handler *handler,
 	struct te_rdma_dev *rdev = container_of(handler, struct te_rdma_dev,
 						events);
 
+	if (te_fault(TE_FAULT_NEWS))
+		return;
 	if (event->event == IB_EVENT_DEVICE_FATAL) {
 		/* Of all ports; the next reading says when it is over. */
 		te_dev_link(&rdev->dev, false);
@@ -42,7 +44,8 @@ void te_rdma_read_port(struct te_rdma_dev *rdev)
 	struct ib_port_attr attr;
 	bool link;
 
-	link = !ib_query_port(rdev->ib, rdev->port, &attr) &&
+	link = !te_fault(TE_FAULT_PORT) &&
+	       !ib_query_port(rdev->ib, rdev->port, &attr) &&
 	       attr.state == IB_PORT_ACTIVE;
 	te_dev_link(&rdev->dev, link);
 }
@@ -56,8 +59,10 @@ static void monitor_work(struct work_struct *work)
 
 	te_rdma_read_port(rdev);
 	/* Nothing was started without a link. */
-	if (had_none && !READ_ONCE(rdev->dev.no_link))
+	if (!READ_ONCE(rdev->dev.no_link) &&
+	    (had_none || te_rdma_must_restart(rdev)))
 		te_rdma_restart(rdev, 0);
+	te_rdma_conns_fatal(rdev);
 	queue_delayed_work(te_rdma_wq, &rdev->monitor_work,
 			   msecs_to_jiffies(TE_RDMA_MONITOR_MS));
 }

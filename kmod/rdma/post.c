@@ -8,7 +8,6 @@
  * On iWARP the last of a chain is a READ, as proof of what comes before, see
  * proof.c: of the last slice, or else of the peer's word.
  */
-#include "fault/fault.h"
 #include "rdma/rdma.h"
 
 static struct te_rdma_qp *roomiest(struct te_rdma_ep *rep)
@@ -101,6 +100,19 @@ int te_rdma_post_send(struct ib_qp *qp, const struct ib_send_wr *first,
 	return te_fault(TE_FAULT_POST) ?: ib_post_send(qp, first, bad);
 }
 
+/* A test wants it: see te_rdma_qp_fatal(). */
+static void posted_fatal(struct ib_qp *qp)
+{
+	struct ib_event event = {
+		.device	= qp->device,
+		.event	= IB_EVENT_DEVICE_FATAL,
+	};
+
+	te_rdma_qp_fatal(qp, TE_FAULT_QP_FATAL);
+	if (te_fault(TE_FAULT_DEVICE_FATAL))
+		ib_dispatch_event(&event);
+}
+
 /* Return: how many work requests. */
 static u32 fill_chain(struct te_rdma_qp *qp, struct list_head *slices)
 {
@@ -144,4 +156,5 @@ void te_rdma_post(struct te_ep *ep, struct list_head *slices,
 		}
 		list_move_tail(&slice->link, &qp->posted);
 	}
+	posted_fatal(qp->id->qp);
 }

@@ -20,6 +20,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "endpoint/endpoint.h"
+#include "fault/fault.h"
 #include "wire/wire.h"
 #include "xport/xport.h"
 
@@ -262,8 +263,23 @@ struct rdma_cm_id *te_rdma_make_id(rdma_cm_event_handler handler,
 int te_rdma_post_send(struct ib_qp *qp, const struct ib_send_wr *first,
 		      const struct ib_send_wr **bad);
 
+/* A test wants it: an event that no device of ours has by itself. */
+static inline void te_rdma_qp_fatal(struct ib_qp *qp, enum te_fault_point point)
+{
+	struct ib_event event = {
+		.device		= qp->device,
+		.element.qp	= qp,
+		.event		= IB_EVENT_QP_FATAL,
+	};
+
+	if (te_fault(point))
+		qp->event_handler(&event, qp->qp_context);
+}
+
 /* dev.c: run the start work in @delay_ms, unless the dev goes */
 void te_rdma_restart(struct te_rdma_dev *rdev, unsigned int delay_ms);
+/* Is it up where it should not be, or down where it could be up? */
+bool te_rdma_must_restart(struct te_rdma_dev *rdev);
 
 /* monitor.c */
 void te_rdma_monitor_start(struct te_rdma_dev *rdev);
@@ -294,6 +310,8 @@ int te_rdma_listen(struct te_rdma_dev *rdev);
 void te_rdma_unlisten(struct te_rdma_dev *rdev);
 /* End all connections and wait for it. */
 void te_rdma_drop_conns(struct te_rdma_dev *rdev);
+/* A test wants it: their QPs have a fatal event. */
+void te_rdma_conns_fatal(struct te_rdma_dev *rdev);
 int te_rdma_make_qp(struct te_rdma_dev *rdev, struct rdma_cm_id *id,
 		    struct ib_cq *cq, u32 send_wrs,
 		    void (*event)(struct ib_event *event, void *context),

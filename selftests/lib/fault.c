@@ -59,11 +59,18 @@ void te_fault_arm(const char *point, unsigned int nth, int error)
 	point_write("fail", point, nth, error);
 }
 
-unsigned int te_fault_fired(const char *point)
+unsigned int te_fault_seen(const char *point)
 {
 	unsigned int passes, failed;
 
 	point_read("fail", point, &passes, &failed);
+	return failed;
+}
+
+unsigned int te_fault_fired(const char *point)
+{
+	unsigned int failed = te_fault_seen(point);
+
 	point_write("fail", point, 0, 0);
 	return failed;
 }

@@ -9,10 +9,13 @@
 #ifndef TE_TEST_FAULT_H
 #define TE_TEST_FAULT_H
 
-/* The @nth pass of @point from now fails with -@error, once. */
+/* The @nth pass of @point from now fails with -@error, once; 0: each does. */
 void te_fault_arm(const char *point, unsigned int nth, int error);
 
-/* How often @point has failed since it was armed; disarms it. */
+/* How often @point has failed since it was armed. */
+unsigned int te_fault_seen(const char *point);
+
+/* The same; disarms it. */
 unsigned int te_fault_fired(const char *point);
 
 /* Longer than anything takes that is to overtake; a test that failed still ends. */

@@ -74,3 +74,34 @@ int nic_add(int nic)
 	}
 	return 0;
 }
+
+#define MOVE \
+	"ip addr add $TE_ADDR_B/32 dev lo && " \
+	"ip addr add " NIC_OTHER_ADDR "/32 dev vb && " \
+	"ip addr del $TE_ADDR_B/32 dev vb && " \
+	"ip rule add pref 16 from $TE_ADDR_A to " NIC_OTHER_ADDR \
+	" lookup 1077 && " \
+	"ip rule add pref 17 oif va to " NIC_OTHER_ADDR " lookup 1077 && " \
+	"ip rule add pref 18 from " NIC_OTHER_ADDR \
+	" to $TE_ADDR_A lookup 1078 && " \
+	"ip route replace " NIC_OTHER_ADDR \
+	" dev va src $TE_ADDR_A table 1077 && " \
+	"ip route replace $TE_ADDR_A dev vb src " NIC_OTHER_ADDR \
+	" table 1078 && " \
+	"ip neigh replace " NIC_OTHER_ADDR \
+	" lladdr $(cat /sys/class/net/vb/address) dev va nud permanent"
+#define MOVE_BACK \
+	"selftests/vm/net/wire.sh routes && " \
+	"ip rule del pref 16 && ip rule del pref 17 && ip rule del pref 18 && " \
+	"ip addr del " NIC_OTHER_ADDR "/32 dev vb && " \
+	"ip addr del $TE_ADDR_B/32 dev lo"
+
+int nic_move(void)
+{
+	return shell(MOVE);
+}
+
+int nic_move_back(void)
+{
+	return shell(MOVE_BACK);
+}

@@ -18,4 +18,13 @@ int nic_await_going(int nic);
 /* Back again, with its addresses. 0, -EIO, -ETIME. */
 int nic_add(int nic);
 
+/* Address that the second one can have instead of its own. */
+#define NIC_OTHER_ADDR	"10.77.0.12"
+
+/* It gets that; the machine has the usual one still, elsewhere. 0 or -EIO. */
+int nic_move(void);
+
+/* It has its own again. */
+int nic_move_back(void);
+
 #endif

@@ -110,25 +110,6 @@ static int await_write(struct pair *p, bool over_b)
 	return await(p, &r, 1, over_b);
 }
 
-/* Address of b that replaces the usual one, which stays known to the machine. */
-#define OTHER "10.77.0.12"
-#define REPLACE \
-	"ip addr add $TE_ADDR_B/32 dev lo && " \
-	"ip addr add " OTHER "/32 dev vb && " \
-	"ip addr del $TE_ADDR_B/32 dev vb && " \
-	"ip rule add pref 16 from $TE_ADDR_A to " OTHER " lookup 1077 && " \
-	"ip rule add pref 17 oif va to " OTHER " lookup 1077 && " \
-	"ip rule add pref 18 from " OTHER " to $TE_ADDR_A lookup 1078 && " \
-	"ip route replace " OTHER " dev va src $TE_ADDR_A table 1077 && " \
-	"ip route replace $TE_ADDR_A dev vb src " OTHER " table 1078 && " \
-	"ip neigh replace " OTHER " lladdr $(cat /sys/class/net/vb/address)" \
-	" dev va nud permanent"
-#define PUT_BACK \
-	"selftests/vm/net/wire.sh routes && " \
-	"ip rule del pref 16 && ip rule del pref 17 && ip rule del pref 18 && " \
-	"ip addr del " OTHER "/32 dev vb && " \
-	"ip addr del $TE_ADDR_B/32 dev lo"
-
 static int again(void)
 {
 	return nic_delete(B) ?: nic_add(B);
@@ -137,16 +118,6 @@ static int again(void)
 static int twice(void)
 {
 	return again() ?: again();
-}
-
-static int replace(void)
-{
-	return system(REPLACE);
-}
-
-static int put_back(void)
-{
-	return system(PUT_BACK);
 }
 
 static int go(void)
@@ -168,8 +139,8 @@ static const struct row {
 	{ "deleted and added twice", twice, true },
 	{ "deleted", go, false },
 	{ "added later", come, true },
-	{ "at another address", replace, true },
-	{ "at its address again", put_back, true },
+	{ "at another address", nic_move, true },
+	{ "at its address again", nic_move_back, true },
 };
 
 TEST_F_TIMEOUT(news, open_segment, SLOW)
