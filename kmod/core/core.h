@@ -145,6 +145,7 @@ struct te_batch {
  * @task: it was cut from
  * @ep: it was posted on
  * @seq: the transport's: its place among what was posted
+ * @posted: the mover's: jiffies, when
  * @offset: in the task
  * @laddr: local address, as the dev knows it
  * @raddr: remote address
@@ -161,6 +162,7 @@ struct te_slice {
 	struct te_task *task;
 	struct te_ep *ep;
 	u32 seq;
+	unsigned long posted;
 	u64 offset;
 	u64 laddr;
 	u64 raddr;

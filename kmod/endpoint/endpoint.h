@@ -54,6 +54,16 @@ struct te_ep_key {
 };
 
 /**
+ * struct te_pace - how much may be on the way, see worker/pace.c
+ * @window: bytes
+ * @cut_at: jiffies, when it was last found to be too much
+ */
+struct te_pace {
+	u32 window;
+	unsigned long cut_at;
+};
+
+/**
  * struct te_ep - an endpoint
  * @ref: the mover holds one, the transport's connections hold one each
  * @key: in the store
@@ -81,6 +91,7 @@ struct te_ep_key {
  * @proven: the mover's: something has gone over it
  * @inflight: the mover's: slices posted
  * @bytes: the mover's: of the slices posted
+ * @pace: the mover's: bytes that may be posted
  * @stuck: the mover's: oldest posted slice whose task must end, or NULL; only
  *	compared, never followed
  * @stuck_since: the mover's: jiffies since when it is @stuck
@@ -112,7 +123,8 @@ struct te_ep {
 	unsigned long connect_by;
 	bool proven;
 	u32 inflight;
-	u64 bytes;
+	u32 bytes;
+	struct te_pace pace;
 	const struct te_slice *stuck;
 	unsigned long stuck_since;
 };

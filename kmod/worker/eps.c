@@ -73,6 +73,7 @@ static struct te_ep *ep_make(struct te_worker *w, struct te_rail *rail,
 	}
 	list_add(&ep->link, &w->eps);
 	ep->rail = rail;
+	te_pace_init(&ep->pace, jiffies);
 	ep->connect_by = jiffies +
 			 (TE_CONNECT << min(rail->health[rdev->dev_id].fails,
 					    TE_CONNECT_MAX));

@@ -176,6 +176,18 @@ void te_health_good(struct te_health *health);
 unsigned long te_health_fail(struct te_health *health, unsigned long now,
 			     u32 jitter);
 
+/* ---- pace.c: pure */
+void te_pace_init(struct te_pace *pace, unsigned long now);
+/**
+ * te_pace_done() - a slice has arrived
+ * @pace: of its endpoint
+ * @len: bytes
+ * @posted: jiffies, when it was
+ * @now: jiffies
+ */
+void te_pace_done(struct te_pace *pace, u32 len, unsigned long posted,
+		  unsigned long now);
+
 /* ---- path.c: what waits for a peer */
 /**
  * te_path_cut() - pull slices for a rail

@@ -24,11 +24,6 @@
 #define TE_CHAIN	16U
 /* Polls in one round, so that a fast NIC cannot keep a mover from posting. */
 #define TE_POLLS	64U
-/*
- * Bytes that one of several rails takes in advance: more than a fast network has
- * on its way, little enough that a slow rail does not hold up a task's end.
- */
-#define TE_RAIL_BYTES	(4U << 20)
 /* On the way while an endpoint is new on a rail that has failed. */
 #define TE_PROBE	1U
 
@@ -80,6 +75,7 @@ static void slice_finished(struct te_worker *w, struct te_slice *slice)
 			ep->proven = true;
 			te_health_good(&ep->rail->health[ep->key.dev_id]);
 		}
+		te_pace_done(&ep->pace, slice->len, slice->posted, jiffies);
 		te_slice_complete(slice);
 	}
 	if (!ep->inflight)
@@ -147,10 +143,9 @@ static u32 rail_room(struct te_rail *rail, struct te_ep *ep)
 
 	if (!ep->proven && rail->health[ep->key.dev_id].fails)
 		return ep->inflight < TE_PROBE ? min(room, TE_PROBE) : 0;
-	if (READ_ONCE(rail->peer->path.nr_rails) > 1 &&
-	    ep->bytes >= TE_RAIL_BYTES)
+	if (ep->bytes >= ep->pace.window)
 		return 0;
-	return room;
+	return min(room, (ep->pace.window - ep->bytes) / TE_SLICE_BYTES + 1);
 }
 
 /* Pull and post. Return: something was posted. @dry: the rail rests. */
@@ -182,6 +177,7 @@ static bool rail_run(struct te_worker *w, struct te_rail *rail, bool *dry)
 		}
 		list_for_each_entry(slice, &chain, link) {
 			slice->ep = ep;
+			slice->posted = jiffies;
 			ep->bytes += slice->len;
 		}
 		ep->inflight += n;

@@ -140,16 +140,20 @@ struct te_request pair_req(const struct pair *p, uint32_t op, size_t lo,
 	};
 }
 
-int pair_carry_only(const struct pair *p, const char *dev)
+int pair_carry_only(const struct pair *p, const char *devs)
 {
-	struct te_topology_entry e = { .location = "*" };
+	struct te_topology_entry e[8] = {};
 	struct te_ioc_topology_set set = { .size = sizeof(set) };
+	int n = 0;
 
-	if (dev) {
-		snprintf((char *)e.device, sizeof(e.device), "%s", dev);
-		set.nr = 1;
-		set.entries = (uintptr_t)&e;
+	for (; devs && *devs; devs += n) {
+		struct te_topology_entry *entry = &e[set.nr++];
+
+		strcpy((char *)entry->location, "*");
+		sscanf(devs, "%63s %n", (char *)entry->device, &n);
 	}
+	if (set.nr)
+		set.entries = (uintptr_t)e;
 	return raw_ioctl(te_fd(p->ini), TE_IOC_TOPOLOGY_SET, &set);
 }
 

@@ -53,8 +53,11 @@ void te_url(char *url, size_t len, const char *name);
 struct te_request pair_req(const struct pair *p, uint32_t op, size_t lo,
 			   size_t ro, size_t len);
 
-/* Lets no other NIC of this node than @dev carry anything; NULL: all may. */
-int pair_carry_only(const struct pair *p, const char *dev);
+/*
+ * Lets no other NICs of this node than @devs, 8 at most with a space between them,
+ * carry anything; NULL: all may.
+ */
+int pair_carry_only(const struct pair *p, const char *devs);
 
 /* Applies @r to the images. */
 void pair_expect(struct pair *p, const struct te_request *r);

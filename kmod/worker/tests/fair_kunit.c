@@ -89,6 +89,8 @@ static void fair_ep_free(struct te_ep *ep)
 
 static void fair_ep_connect(struct te_ep *ep)
 {
+	/* Nothing completes, so nothing would make room. */
+	ep->pace.window = U32_MAX;
 	te_ep_set_state(ep, TE_EP_READY);
 }
 
