@@ -142,7 +142,7 @@ quick()
 	round um loop 300 xfer
 	round um rails 300 rail
 	# shellcheck disable=SC2086 # a list
-	test_build kunit $forced fault/events
+	test_build kunit $forced fault/events fault/race_sleep
 }
 
 chosen()
@@ -169,7 +169,7 @@ full()
 	round um loop 300 xfer
 	round um rails 300 rail
 	# shellcheck disable=SC2086 # a list
-	test_build kunit $forced fault/events
+	test_build kunit $forced fault/events fault/race_sleep
 	# shellcheck disable=SC2086 # a list
 	round 6.12 wire 2400 uapi32 $suites
 	round 6.12 rails 600 rail

@@ -236,8 +236,10 @@ static long worker_patience(struct te_worker *w)
 
 static void worker_sleep(struct te_worker *w)
 {
+	te_delay(TE_DELAY_MOVER_ARM);
 	if (worker_ops(w)->arm(&w->mover))
 		return;
+	te_delay(TE_DELAY_MOVER_SLEEP);
 	set_current_state(TASK_IDLE);
 	if (!test_bit(TE_WORKER_KICKED, &w->flags))
 		schedule_timeout(worker_patience(w));
