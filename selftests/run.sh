@@ -178,6 +178,7 @@ full()
 	round um wire-siw 600 xfer peer
 	round 6.12 wire-siw 600 xfer/batch xfer/lengths peer/nic
 	pair transfers insecure=1
+	pair quiet 'insecure=1 qp_timeout=20'
 	pair refused insecure=0
 }
 

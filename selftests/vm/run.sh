@@ -178,6 +178,21 @@ end_guests()
 	live=()
 }
 
+# A guest stands still while there is a file pause.NODE in the job folder; then
+# pause.NODE.done is there too.
+pause_or_go_on()
+{
+	local i pause
+	for i in "${!live[@]}"; do
+		pause=$job/pause.${nodes[i]}
+		if [ -e "$pause" ] && [ ! -e "$pause.done" ]; then
+			kill -STOP -- "-${live[i]}" && : >"$pause.done"
+		elif [ ! -e "$pause" ] && [ -e "$pause.done" ]; then
+			kill -CONT -- "-${live[i]}" && rm "$pause.done"
+		fi
+	done
+}
+
 # Waits for all guests to end and ends them at the time limit. Both guests of a
 # pair end at about the same time, see guest/command.sh: one that goes on alone
 # is ended after a grace, a short one if the other has died.
@@ -202,6 +217,7 @@ watch()
 			[ ! -e "$job/done.${nodes[i]}" ] ||
 				grace_end=$((SECONDS + 30))
 		done
+		pause_or_go_on
 		read -r -t 0.05 -u "$tick" || true
 	done
 	exec {tick}>&-

@@ -97,7 +97,10 @@ command_run()
 {
 	local pid watch='' ret=0
 	touch "$job/ready.$TE_NODE"
-	[ "$TE_NET" != pair ] || wait_for "$job/ready.$other"
+	if [ "$TE_NET" = pair ]; then
+		export TE_PAUSE=$job/pause.$other
+		wait_for "$job/ready.$other"
+	fi
 	if [ -n "$te_shell" ]; then
 		shell_run || ret=$?
 		record_status "$ret"

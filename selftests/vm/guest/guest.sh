@@ -9,6 +9,7 @@
 # Talks to run.sh through files in the job folder ($te_job):
 #   env, cmd.NODE   from run.sh: settings, and the command as a script
 #   ready.NODE      network up, te loaded (a pair waits for each other)
+#   pause.NODE      the other node's command wants this one to stand still
 #   status.NODE     the command's exit status, "stopped" added if we stopped it
 #   done.NODE       "ok", or one line that says what the guest found wrong
 
