@@ -23,7 +23,7 @@ log=''
 vm=selftests/vm
 suites='uapi mem xfer ring life peer tool'
 forced='fault/race_ctx fault/race_mr fault/race_peer fault/race_evict
-	fault/race_dev fault/race_exit'
+	fault/race_dev fault/race_exit fault/limits'
 pid=''
 
 usage()

@@ -226,6 +226,8 @@ struct te_ep *te_ep_store_lookup(struct te_ep_store *store, u64 peer_id,
  * Return: 0, -ENOMEM, -EBUSY full and every entry has work.
  */
 int te_ep_store_insert(struct te_ep_store *store, struct te_ep *ep);
+/* Evict one that has no work, as if there were no room. False: there is none. */
+bool te_ep_store_evict(struct te_ep_store *store);
 void te_ep_store_remove(struct te_ep_store *store, struct te_ep *ep);
 /* Would te_ep_store_insert() find room or a victim now? */
 bool te_ep_store_has_room(struct te_ep_store *store);

@@ -96,24 +96,41 @@ static void store_remove_locked(struct te_ep_store *store, struct te_ep *ep)
 	te_count(TE_NR_STORED, -1);
 }
 
-int te_ep_store_insert(struct te_ep_store *store, struct te_ep *ep)
+static bool store_evict_locked(struct te_ep_store *store)
 {
 	struct te_ep *victim = NULL;
+
+	lockdep_assert_held(&store->lock);
+	if (store->nr)
+		victim = READ_ONCE(te_store_policy)->victim(store);
+	if (!victim)
+		return false;
+	store_remove_locked(store, victim);
+	victim->evicted = true;
+	te_count(TE_NR_STORE_EVICTIONS, 1);
+	/* The last touch: its mover may free it once the lock is free. */
+	victim->mover->look(victim->mover);
+	return true;
+}
+
+bool te_ep_store_evict(struct te_ep_store *store)
+{
+	bool evicted;
+
+	spin_lock(&store->lock);
+	evicted = store_evict_locked(store);
+	spin_unlock(&store->lock);
+	return evicted;
+}
+
+int te_ep_store_insert(struct te_ep_store *store, struct te_ep *ep)
+{
 	int ret;
 
 	spin_lock(&store->lock);
-	if (store->nr >= store->capacity) {
-		victim = store->nr ? READ_ONCE(te_store_policy)->victim(store) :
-				     NULL;
-		if (!victim) {
-			ret = -EBUSY;
-			goto out_unlock;
-		}
-		store_remove_locked(store, victim);
-		victim->evicted = true;
-		te_count(TE_NR_STORE_EVICTIONS, 1);
-		/* The last touch: its mover may free it once we unlock. */
-		victim->mover->look(victim->mover);
+	if (store->nr >= store->capacity && !store_evict_locked(store)) {
+		ret = -EBUSY;
+		goto out_unlock;
 	}
 	ret = rhashtable_insert_fast(&store->map, &ep->node, ep_map_params);
 	if (ret)

@@ -6,7 +6,8 @@
  * Files in debugfs, folder te-fault:
  *
  *	fail/NAME	write "NTH ERRNO": the NTH pass from now fails with -ERRNO,
- *			once; "0 ERRNO": each pass does; "0 0" disarms. Read:
+ *			once; "NTH ERRNO COUNT": it and those behind it, COUNT
+ *			in all; "0 ERRNO": each pass does; "0 0" disarms. Read:
  *			"PASSES FAILED", how often the point was passed and
  *			failed since it was armed.
  *	delay/NAME	write "MS COUNT": each of the next COUNT passes is held for
@@ -33,7 +34,7 @@
 struct te_fault_state {
 	const char *name;
 	spinlock_t lock;	/* protects the rest but @queue */
-	unsigned int passes, nth, failed;
+	unsigned int passes, nth, count, failed;
 	int error;
 	unsigned int ms, left, held;
 	wait_queue_head_t queue;
@@ -58,6 +59,7 @@ static struct te_fault_state te_faults[TE_NR_FAULTS] = {
 	[TE_FAULT_DEVICE_FATAL].name = "device_fatal",
 	[TE_FAULT_DRAIN_FATAL].name = "drain_fatal",
 	[TE_FAULT_CONN_FATAL].name = "conn_fatal",
+	[TE_FAULT_ACCEPT].name = "accept",
 };
 
 static struct te_fault_state te_delays[TE_NR_DELAYS] = {
@@ -101,7 +103,8 @@ int te_fault_ask(enum te_fault_point point)
 
 	spin_lock_irqsave(&s->lock, flags);
 	s->passes++;
-	if (s->error && (!s->nth || s->nth == s->passes)) {
+	if (s->error && (!s->nth || (s->passes >= s->nth &&
+				     s->passes - s->nth < s->count))) {
 		s->failed++;
 		ret = s->error;
 	}
@@ -148,21 +151,23 @@ static ssize_t te_fault_read(struct file *file, char __user *to, size_t len,
 	return simple_read_from_buffer(to, len, pos, text, n);
 }
 
-/* The two numbers of a write; false if they are not two, or out of range. */
-static bool te_fault_parse(const char __user *from, size_t len, unsigned int *a,
-			   unsigned int *b)
+/* The numbers of a write. Return: how many, 0 if there is anything else. */
+static int te_fault_parse(const char __user *from, size_t len, unsigned int *a,
+			  unsigned int *b, unsigned int *count)
 {
-	char text[32];
+	char text[48];
 	char end;
+	int n;
 
 	if (len >= sizeof(text) || copy_from_user(text, from, len))
-		return false;
+		return 0;
 	text[len] = 0;
-	return sscanf(text, "%u %u %c", a, b, &end) == 2;
+	n = sscanf(text, "%u %u %u %c", a, b, count, &end);
+	return n == 2 || n == 3 ? n : 0;
 }
 
 static void te_fault_arm(struct te_fault_state *s, unsigned int a,
-			 unsigned int b)
+			 unsigned int b, unsigned int count)
 {
 	bool was, is = b;
 
@@ -176,6 +181,7 @@ static void te_fault_arm(struct te_fault_state *s, unsigned int a,
 		s->left = b;
 	} else {
 		s->nth = a;
+		s->count = count;
 		s->error = -(int)b;
 	}
 	spin_unlock_irq(&s->lock);
@@ -192,17 +198,18 @@ static ssize_t te_fault_write(struct file *file, const char __user *from,
 			      size_t len, loff_t *pos)
 {
 	struct te_fault_state *s = file->private_data;
-	unsigned int a, b;
+	unsigned int a, b, count = 1;
+	int n = te_fault_parse(from, len, &a, &b, &count);
 
-	if (!te_fault_parse(from, len, &a, &b))
+	if (!n || !count)
 		return -EINVAL;
 	if (te_fault_is_delay(s)) {
-		if (!a != !b || a > TE_DELAY_MAX_MS)
+		if (n != 2 || !a != !b || a > TE_DELAY_MAX_MS)
 			return -EINVAL;
 	} else if ((a && !b) || b > TE_FAULT_MAX_ERRNO) {
 		return -EINVAL;
 	}
-	te_fault_arm(s, a, b);
+	te_fault_arm(s, a, b, count);
 	return len;
 }
 

@@ -38,6 +38,7 @@ enum te_fault_point {
 	TE_FAULT_DEVICE_FATAL,	/* of the device that it was posted on */
 	TE_FAULT_DRAIN_FATAL,	/* of a QP that is being flushed */
 	TE_FAULT_CONN_FATAL,	/* of all QPs of peers at a dev */
+	TE_FAULT_ACCEPT,	/* a peer's connection */
 	TE_NR_FAULTS,
 };
 

@@ -75,6 +75,7 @@ struct te_flow {
  * @nr: tasks in @flows
  * @rails: te_rail.path_link, the one that had work last comes last
  * @nr_rails: of @rails
+ * @nr_short: those of them that get nothing to connect with
  * @rdev_mask: ids of the peer's devs
  * @rdevs: the peer's devs by id
  *
@@ -87,6 +88,7 @@ struct te_path {
 	u32 nr;
 	struct list_head rails;
 	u32 nr_rails;
+	u32 nr_short;
 	u32 rdev_mask;
 	struct te_rdev rdevs[TE_MAX_DEVS];
 };

@@ -46,8 +46,16 @@ struct rdma_cm_id *te_rdma_make_id(rdma_cm_event_handler handler,
 			      IB_QPT_RC);
 }
 
+static int create_qp(struct te_rdma_dev *rdev, struct rdma_cm_id *id,
+		     struct ib_qp_init_attr *attr)
+{
+	return te_fault(TE_FAULT_CREATE_QP) ?:
+	       rdma_create_qp(id, rdev->pd, attr);
+}
+
+/* Each QP asks for all anew: what is short now may be there next time. */
 int te_rdma_make_qp(struct te_rdma_dev *rdev, struct rdma_cm_id *id,
-		    struct ib_cq *cq, u32 send_wrs,
+		    struct ib_cq *cq, u32 *send_wrs,
 		    void (*event)(struct ib_event *event, void *context),
 		    void *context)
 {
@@ -56,7 +64,6 @@ int te_rdma_make_qp(struct te_rdma_dev *rdev, struct rdma_cm_id *id,
 		.qp_context		= context,
 		.send_cq		= cq,
 		.recv_cq		= cq,
-		.cap.max_send_wr	= send_wrs,
 		.cap.max_recv_wr	= 1,
 		.cap.max_send_sge	= 1,
 		.cap.max_recv_sge	= 1,
@@ -64,12 +71,30 @@ int te_rdma_make_qp(struct te_rdma_dev *rdev, struct rdma_cm_id *id,
 		.qp_type		= IB_QPT_RC,
 		.port_num		= id->port_num,
 	};
+	u32 least = min(*send_wrs, TE_RDMA_SQ_LEAST);
+	u32 wrs = *send_wrs;
+	int ret;
 
 	/* Addresses may have moved to another device meanwhile. */
 	if (id->device != rdev->ib || id->port_num != rdev->port)
 		return -EHOSTUNREACH;
-	return te_fault(TE_FAULT_CREATE_QP) ?:
-	       rdma_create_qp(id, rdev->pd, &attr);
+	for (;; wrs = max(wrs / 2, least)) {
+		attr.cap.max_send_wr = wrs;
+		ret = create_qp(rdev, id, &attr);
+		if (wrs == least || !te_rdma_too_much(ret))
+			break;
+	}
+	if (te_rdma_too_much(ret)) {
+		pr_warn_ratelimited("te: %s: no QP is to be had: %d\n",
+				    rdev->dev.name, ret);
+		te_dev_shed(&rdev->dev);
+		return -ENOMEM;
+	}
+	if (!ret && wrs < *send_wrs && !xchg(&rdev->told_depth, true))
+		pr_info("te: %s: QPs of %u work requests, more are refused\n",
+			rdev->dev.name, wrs);
+	*send_wrs = wrs;
+	return ret;
 }
 
 static void conn_kill(struct te_conn *conn)
@@ -164,9 +189,11 @@ static int conn_accept_id(struct te_rdma_conn *rc, struct rdma_cm_event *event)
 		.initiator_depth	= 1,
 		.rnr_retry_count	= TE_RDMA_RNR_RETRY,
 	};
+	u32 send_wrs = 1;
 	int ret;
 
-	ret = te_rdma_make_qp(rdev, rc->id, rdev->svc.cq, 1, conn_qp_event, rc);
+	ret = te_rdma_make_qp(rdev, rc->id, rdev->svc.cq, &send_wrs,
+			      conn_qp_event, rc);
 	if (ret)
 		return ret;
 	rc->id->context = rc;
@@ -205,6 +232,8 @@ static enum te_wire_code conn_accept(struct te_rdma_dev *rdev,
 
 	if (READ_ONCE(rdev->nr_conns) >= TE_RDMA_MAX_CONNS)
 		return TE_WIRE_ERR_LIMIT;
+	if (te_fault(TE_FAULT_ACCEPT))
+		return code;
 	peer = te_peer_find(hello->token);
 	if (!peer)
 		return TE_WIRE_ERR_TOKEN;

@@ -33,26 +33,51 @@ static struct ib_cq *create_cq(struct ib_device *ib, struct te_mover *mover,
 	return ib_create_cq(ib, cq_event, NULL, mover, attr);
 }
 
-int te_rdma_mover_start(struct te_mover *mover)
+/* As large as the device gives one; @depth says how large. */
+static struct ib_cq *make_cq(struct te_rdma_dev *rdev, struct te_mover *mover,
+			     u32 *depth)
 {
-	struct te_rdma_dev *rdev = to_rdma_dev(mover->dev);
 	struct ib_cq_init_attr attr = {
 		.cqe		= rdev->cq_depth,
 		.comp_vector	= mover->index % rdev->ib->num_comp_vectors,
 	};
+	u32 least = min(rdev->cq_depth, TE_RDMA_CQ_LEAST);
+	struct ib_cq *cq;
+
+	for (;; attr.cqe = max(attr.cqe / 2, least)) {
+		cq = create_cq(rdev->ib, mover, &attr);
+		if (!IS_ERR(cq) || attr.cqe == least ||
+		    !te_rdma_too_much(PTR_ERR(cq)))
+			break;
+	}
+	*depth = attr.cqe;
+	return cq;
+}
+
+/* A dev's movers start one after the other. */
+int te_rdma_mover_start(struct te_mover *mover)
+{
+	struct te_rdma_dev *rdev = to_rdma_dev(mover->dev);
 	struct te_rdma_mover *rm;
 	struct ib_cq *cq;
+	u32 depth;
 
 	rm = kzalloc(sizeof(*rm), GFP_KERNEL);
 	if (!rm)
 		return -ENOMEM;
-	cq = create_cq(rdev->ib, mover, &attr);
+	cq = make_cq(rdev, mover, &depth);
 	if (IS_ERR(cq)) {
 		kfree(rm);
 		return PTR_ERR(cq);
 	}
+	if (depth < rdev->cq_depth)
+		pr_info("te: %s: CQs of %u completions, more are refused\n",
+			rdev->dev.name, depth);
+	/* The next mover need not ask for more. */
+	rdev->cq_depth = depth;
 	rm->cq = cq;
-	rm->room = rdev->cq_depth;
+	rm->depth = depth;
+	rm->room = depth;
 	xa_init_flags(&rm->qps, XA_FLAGS_ALLOC1);
 	mover->xp = rm;
 	return 0;

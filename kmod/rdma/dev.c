@@ -143,10 +143,18 @@ static void rdev_release(struct te_dev *dev)
 	kfree(to_rdma_dev(dev));
 }
 
-static void rdev_clamp(struct te_rdma_dev *rdev)
+bool te_rdma_shed(struct te_rdma_dev *rdev)
 {
-	const struct ib_device_attr *attrs = &rdev->ib->attrs;
+	int closed = atomic_read(&rdev->closed);
 
+	return te_dev_shed(&rdev->dev) &&
+	       wait_var_event_timeout(&rdev->closed,
+				      atomic_read(&rdev->closed) != closed,
+				      msecs_to_jiffies(2 * TE_RDMA_DRAIN_MS));
+}
+
+void te_rdma_clamp(struct te_rdma_dev *rdev, const struct ib_device_attr *attrs)
+{
 	rdev->chunk_pages = rounddown_pow_of_two(min(TE_RDMA_CHUNK_PAGES,
 						     attrs->max_fast_reg_page_list_len));
 	rdev->sq_depth = min_t(u32, TE_RDMA_SQ_DEPTH, attrs->max_qp_wr);
@@ -154,12 +162,16 @@ static void rdev_clamp(struct te_rdma_dev *rdev)
 	rdev->read_out = min_t(u32, TE_RDMA_READ_DEPTH,
 			       attrs->max_qp_init_rd_atom);
 	rdev->read_in = min_t(u32, TE_RDMA_READ_DEPTH, attrs->max_qp_rd_atom);
+	/* Peers need as many: half of the QPs are for them. */
+	rdev->dev.max_ep = max(attrs->max_qp / (2 * te_rdma_nr_qps()), 1U);
 	if (rdev->sq_depth < TE_RDMA_SQ_DEPTH ||
 	    rdev->cq_depth < TE_RDMA_CQ_DEPTH ||
+	    rdev->read_out < TE_RDMA_READ_DEPTH ||
+	    rdev->read_in < TE_RDMA_READ_DEPTH ||
 	    rdev->chunk_pages < TE_RDMA_CHUNK_PAGES)
-		pr_info("te: %s: the device allows %u work requests, %u completions, %u pages per registration\n",
+		pr_info("te: %s: the device allows %u work requests, %u completions, %u READs out and %u in, %u pages per registration\n",
 			rdev->dev.name, rdev->sq_depth, rdev->cq_depth,
-			rdev->chunk_pages);
+			rdev->read_out, rdev->read_in, rdev->chunk_pages);
 }
 
 static struct te_rdma_dev *rdev_alloc(struct ib_device *ib, u32 port)
@@ -216,7 +228,7 @@ static int rdev_add(struct ib_device *ib, u32 port, struct list_head *list)
 	rdev = rdev_alloc(ib, port);
 	if (!rdev)
 		return -ENOMEM;
-	rdev_clamp(rdev);
+	te_rdma_clamp(rdev, &ib->attrs);
 
 	rdev->pd = alloc_pd(ib);
 	if (IS_ERR(rdev->pd)) {

@@ -49,15 +49,17 @@ static int qp_connect(struct te_rdma_qp *qp)
 		.retry_count		= TE_RDMA_QP_RETRY,
 		.rnr_retry_count	= TE_RDMA_RNR_RETRY,
 	};
+	u32 depth = rdev->sq_depth;
 	int ret = -ECANCELED;
 
 	mutex_lock(&rep->lock);
 	if (!rep->closing)
-		ret = te_rdma_make_qp(rdev, qp->id, rm->cq, rdev->sq_depth,
-				      ep_qp_event, qp);
+		ret = te_rdma_make_qp(rdev, qp->id, rm->cq, &depth, ep_qp_event,
+				      qp);
 	mutex_unlock(&rep->lock);
 	if (ret)
 		return ret;
+	qp->room = depth;
 	te_delay(TE_DELAY_EP_CONNECT);
 	te_wire_conn_hello_encode(&hello, &msg);
 	return rdma_connect_locked(qp->id, &param);
@@ -235,6 +237,7 @@ static void ep_close_work(struct work_struct *work)
 {
 	struct te_rdma_ep *rep = container_of(work, struct te_rdma_ep,
 					      close_work);
+	struct te_rdma_dev *rdev = to_rdma_dev(rep->ep.dev);
 	u32 i;
 
 	flush_work(&rep->connect_work);
@@ -249,6 +252,8 @@ static void ep_close_work(struct work_struct *work)
 	te_delay(TE_DELAY_EP_FLUSHED);
 	for (i = 0; i < rep->nr_qps; i++)
 		qp_destroy(&rep->qp[i]);
+	atomic_inc(&rdev->closed);
+	wake_up_var(&rdev->closed);
 	te_ep_set_state(&rep->ep, TE_EP_DEAD);
 
 	rep->end_by = jiffies + msecs_to_jiffies(TE_RDMA_LINK_MS);
@@ -289,7 +294,7 @@ void te_rdma_ep_close(struct te_ep *ep)
 struct te_ep *te_rdma_ep_create(struct te_mover *mover, struct te_peer *peer,
 				const struct te_rdev *rdev)
 {
-	u32 nr_qps = clamp(te_rdma_num_qp, 1U, TE_RDMA_MAX_QP);
+	u32 nr_qps = te_rdma_nr_qps();
 	struct te_rdma_ep *rep;
 	u32 i;
 
@@ -307,7 +312,6 @@ struct te_ep *te_rdma_ep_create(struct te_mover *mover, struct te_peer *peer,
 
 		qp->ep = rep;
 		qp->index = i;
-		qp->room = to_rdma_dev(mover->dev)->sq_depth;
 		INIT_LIST_HEAD(&qp->posted);
 	}
 	return &rep->ep;

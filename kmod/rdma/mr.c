@@ -65,13 +65,27 @@ static int dma_map(struct te_rdma_dev *rdev, struct sg_table *sgt,
 	       ib_dma_map_sgtable_attrs(rdev->ib, sgt, dir, 0);
 }
 
-static struct ib_mr *alloc_mr(struct te_rdma_dev *rdev)
+static struct ib_mr *try_alloc_mr(struct te_rdma_dev *rdev)
 {
 	int ret = te_fault(TE_FAULT_ALLOC_MR);
 
 	if (ret)
 		return ERR_PTR(ret);
 	return ib_alloc_mr(rdev->pd, IB_MR_TYPE_MEM_REG, rdev->chunk_pages);
+}
+
+/* MRs and QPs may share a device's memory: one endpoint is given up for it. */
+static struct ib_mr *alloc_mr(struct te_rdma_dev *rdev)
+{
+	struct ib_mr *mr = try_alloc_mr(rdev);
+
+	if (IS_ERR(mr) && te_rdma_too_much(PTR_ERR(mr)) && te_rdma_shed(rdev))
+		mr = try_alloc_mr(rdev);
+	if (!IS_ERR(mr) || !te_rdma_too_much(PTR_ERR(mr)))
+		return mr;
+	pr_warn_ratelimited("te: %s: no MR is to be had: %ld\n",
+			    rdev->dev.name, PTR_ERR(mr));
+	return ERR_PTR(-ENOMEM);
 }
 
 /* Describe all of @sgt, @length bytes, to @mr. */

@@ -25,15 +25,13 @@ static struct te_rdma_qp *roomiest(struct te_rdma_ep *rep)
 u32 te_rdma_ep_room(struct te_ep *ep)
 {
 	struct te_rdma_mover *rm = ep->mover->xp;
-	struct te_rdma_dev *rdev = to_rdma_dev(ep->dev);
 	u32 room = min(roomiest(to_rdma_ep(ep))->room, rm->room);
-	u32 share = rdev->cq_depth / 4;
 
 	/* The last quarter of the completions is for endpoints with little. */
-	if (rm->room < share && ep->inflight > 4 * TE_RDMA_CHAIN)
+	if (rm->room < rm->depth / 4 && ep->inflight > 4 * TE_RDMA_CHAIN)
 		return 0;
 	/* A proof needs room too. */
-	if (rdev->iwarp && room)
+	if (to_rdma_dev(ep->dev)->iwarp && room)
 		room--;
 	return min(room, TE_RDMA_CHAIN);
 }

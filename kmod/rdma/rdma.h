@@ -29,8 +29,17 @@ extern unsigned int te_rdma_num_qp;
 extern unsigned int te_rdma_qp_timeout;
 
 #define TE_RDMA_MAX_QP		4U	/* per endpoint */
+
+/* QPs of each endpoint. */
+static inline u32 te_rdma_nr_qps(void)
+{
+	return clamp(te_rdma_num_qp, 1U, TE_RDMA_MAX_QP);
+}
+
 #define TE_RDMA_SQ_DEPTH	256U	/* work requests per QP */
+#define TE_RDMA_SQ_LEAST	17U	/* a chain and its proof */
 #define TE_RDMA_CQ_DEPTH	4096U	/* completions per mover */
+#define TE_RDMA_CQ_LEAST	64U
 #define TE_RDMA_READ_DEPTH	128U	/* READs in flight per QP */
 #define TE_RDMA_CHUNK_PAGES	512U	/* pages per fast registration */
 #define TE_RDMA_CHAIN		16U	/* slices per doorbell */
@@ -99,7 +108,7 @@ struct te_rdma_proof {
  * @pd: for all its QPs and MRs
  * @chunk_pages: pages per MR, a power of two
  * @sq_depth: work requests per QP
- * @cq_depth: completions per mover
+ * @cq_depth: completions per mover, less once the device has refused so many
  * @read_out: READs in flight that we may start, per QP
  * @read_in: READs in flight that we may answer, per QP
  * @iwarp: the port's protocol
@@ -111,11 +120,13 @@ struct te_rdma_proof {
  *	until it has succeeded, when the service broke, and when addresses change
  * @going: the dev goes: @start_work does nothing any more
  * @told: the log says how it stands
+ * @told_depth: and that QPs are smaller than they should be
  * @events: asynchronous events
  * @inet: IPv4 addresses that come and go
  * @inet6: the same of IPv6
  * @monitor_work: reads the port's state, each second
  * @closing: endpoints that still have connections to end
+ * @closed: endpoints that have given their QPs back
  * @lock: protects @stopping, @conns and @nr_conns, and for who reads it at any
  *	time, the dev's address and @scope_id
  * @stopping: no new connections
@@ -142,11 +153,13 @@ struct te_rdma_dev {
 	struct delayed_work start_work;
 	bool going;
 	bool told;
+	bool told_depth;
 	struct ib_event_handler events;
 	struct notifier_block inet;
 	struct notifier_block inet6;
 	struct delayed_work monitor_work;
 	atomic_t closing;
+	atomic_t closed;
 	spinlock_t lock; /* protects address, stopping, conns, nr_conns */
 	bool stopping;
 	struct list_head conns;
@@ -157,6 +170,7 @@ struct te_rdma_dev {
 /**
  * struct te_rdma_mover - what a mover polls
  * @cq: its completions
+ * @depth: completions that @cq holds
  * @room: completions it may still cause; each posted work request takes one,
  *	as each may be flushed
  * @qps: of its endpoints, by te_rdma_qp.nr
@@ -166,6 +180,7 @@ struct te_rdma_dev {
  */
 struct te_rdma_mover {
 	struct ib_cq *cq;
+	u32 depth;
 	u32 room;
 	struct xarray qps;
 	struct ib_wc wc[TE_RDMA_CHAIN];
@@ -180,7 +195,7 @@ struct te_rdma_mover {
  * @index: below te_rdma_ep.nr_qps
  * @proof_key: iWARP: of the peer's word, see proof.c; set before it is READY
  * @nr: the mover's: key in te_rdma_mover.qps
- * @room: the mover's: free work requests
+ * @room: the mover's: free work requests; set before it is READY
  * @sent: the mover's: number of the last work request that was posted
  * @done: the mover's: number of the last one that has ended
  * @posted: the mover's: te_slice.link in the order of posting
@@ -276,6 +291,18 @@ static inline void te_rdma_qp_fatal(struct ib_qp *qp, enum te_fault_point point)
 		qp->event_handler(&event, qp->qp_context);
 }
 
+/* dev.c: what te asks for, cut to what the device has. Pure, but for a message. */
+void te_rdma_clamp(struct te_rdma_dev *rdev, const struct ib_device_attr *attrs);
+/* Drivers do not agree on how they say that there is no more, or not as large. */
+static inline bool te_rdma_too_much(int error)
+{
+	return error == -ENOMEM || error == -EINVAL || error == -ENOSPC ||
+	       error == -EAGAIN;
+}
+
+/* Evict an endpoint without work and wait for its QPs to go. False: there is none. */
+bool te_rdma_shed(struct te_rdma_dev *rdev);
+
 /* dev.c: run the start work in @delay_ms, unless the dev goes */
 void te_rdma_restart(struct te_rdma_dev *rdev, unsigned int delay_ms);
 /* Is it up where it should not be, or down where it could be up? */
@@ -312,8 +339,12 @@ void te_rdma_unlisten(struct te_rdma_dev *rdev);
 void te_rdma_drop_conns(struct te_rdma_dev *rdev);
 /* A test wants it: their QPs have a fatal event. */
 void te_rdma_conns_fatal(struct te_rdma_dev *rdev);
+/*
+ * Of fewer than @send_wrs, which says how many then, if the device refuses so many.
+ * -ENOMEM: of none at all; an endpoint without work is evicted.
+ */
 int te_rdma_make_qp(struct te_rdma_dev *rdev, struct rdma_cm_id *id,
-		    struct ib_cq *cq, u32 send_wrs,
+		    struct ib_cq *cq, u32 *send_wrs,
 		    void (*event)(struct ib_event *event, void *context),
 		    void *context);
 

@@ -53,10 +53,11 @@ static int svc_connect(struct te_rdma_dev *rdev, struct rdma_cm_id *id)
 		.retry_count		= TE_RDMA_QP_RETRY,
 		.rnr_retry_count	= TE_RDMA_RNR_RETRY,
 	};
+	u32 send_wrs = 2 * TE_RDMA_CHAIN;
 	int ret;
 
-	ret = te_rdma_make_qp(rdev, id, rdev->svc.cq, 2 * TE_RDMA_CHAIN,
-			      svc_qp_event, NULL);
+	ret = te_rdma_make_qp(rdev, id, rdev->svc.cq, &send_wrs, svc_qp_event,
+			      NULL);
 	if (ret)
 		return ret;
 	te_wire_conn_hello_encode(&hello, &msg);
@@ -104,10 +105,12 @@ static int svc_accept_locked(struct te_rdma_dev *rdev, struct rdma_cm_id *id)
 		.initiator_depth	= 1,
 		.rnr_retry_count	= TE_RDMA_RNR_RETRY,
 	};
+	u32 send_wrs = 1;
 	int ret;
 
 	lockdep_assert_held(&rdev->svc.accept_lock);
-	ret = te_rdma_make_qp(rdev, id, rdev->svc.cq, 1, svc_qp_event, NULL);
+	ret = te_rdma_make_qp(rdev, id, rdev->svc.cq, &send_wrs, svc_qp_event,
+			      NULL);
 	if (ret)
 		return ret;
 	id->event_handler = svc_peer_event;

@@ -98,7 +98,7 @@ struct te_workers {
  * struct te_health - how a rail did with one of the peer's devs
  * @fails: failures in a row, none of them long after the one before
  * @until: jiffies; it pauses until then
- * @worked: it has moved something
+ * @worked: it has moved something, or failed for want of something here
  */
 struct te_health {
 	u32 fails;
@@ -115,6 +115,7 @@ struct te_health {
  * @queue_link: in te_queue.rails; te_queue.lock
  * @active: it is on its shard, or its mover pulls for it; te_path.lock
  * @recheck: ids of the peer's devs that have changed; te_path.lock
+ * @is_short: it gets nothing to connect with, QPs or memory; te_path.lock
  * @open: it could take more at once: a hint for others
  * @link: the mover's: with all its rails
  * @active_link: the mover's: with those that pull
@@ -122,6 +123,7 @@ struct te_health {
  * @better_at: the mover's: jiffies; a dev of the peer that suits better than that
  *	of @ep may have rested, or be connected, then
  * @nr_eps: the mover's: endpoints of it, those that drain too
+ * @shortages: the mover's: failures in a row for want of something here
  * @health: the mover's: by id of the peer's dev
  *
  * Made by te_rail_create(), for ever its mover's, which frees it when the peer is
@@ -135,12 +137,14 @@ struct te_rail {
 	struct list_head queue_link;
 	bool active;
 	u32 recheck;
+	bool is_short;
 	bool open;
 	struct list_head link;
 	struct list_head active_link;
 	struct te_ep *ep;
 	unsigned long better_at;
 	u32 nr_eps;
+	u32 shortages;
 	struct te_health health[TE_MAX_DEVS];
 };
 
@@ -206,6 +210,11 @@ u32 te_path_cut(struct te_rail *rail, u32 rdev_id, u32 max,
 void te_path_requeue(struct te_task *task);
 /* Nothing waits: the rail, which cannot pull now, is not active any more. */
 bool te_path_empty(struct te_rail *rail);
+/*
+ * The rail is @is_short, or not any more. What waits and could go over rails only
+ * that are short ends with -ENOMEM: it would wait in vain. May sleep.
+ */
+void te_path_set_short(struct te_rail *rail, bool is_short);
 /* Let all rails of a peer look for work. */
 void te_path_wake(struct te_peer *peer);
 bool te_path_add_rail(struct te_rail *rail);
@@ -220,6 +229,8 @@ struct te_ep *te_rail_ready(struct te_worker *w, struct te_rail *rail);
 /* Its endpoint to @rdev ended without being told to, or was never made. */
 void te_rail_failed(struct te_rail *rail, const struct te_rdev *rdev,
 		    int error);
+/* Something went over its endpoint to that dev of the peer. */
+void te_rail_worked(struct te_rail *rail, u32 rdev_id);
 /* Look at every rail; let go of those that have no use. */
 void te_rail_look(struct te_worker *w);
 

@@ -107,6 +107,21 @@ static bool task_may_go_locked(struct te_path *path, struct te_task *task)
 	return false;
 }
 
+/* None of the rails that it may go over can connect. */
+static bool task_is_stuck_locked(struct te_path *path, struct te_task *task)
+{
+	struct te_rail *rail;
+
+	lockdep_assert_held(&path->lock);
+	if (!path->nr_short)
+		return false;
+	list_for_each_entry(rail, &path->rails, path_link) {
+		if (!rail->is_short && rail_tier(rail, task) != TE_TIER_NONE)
+			return false;
+	}
+	return true;
+}
+
 /* Why a task may not wait here. 0: it may. */
 static int path_error_locked(struct te_peer *peer)
 {
@@ -415,6 +430,7 @@ void te_path_del_rail(struct te_rail *rail)
 
 	spin_lock(&path->lock);
 	list_del(&rail->path_link);
+	path->nr_short -= rail->is_short;
 	te_queue_forget(rail);
 	if (!--path->nr_rails)
 		path_take_all_locked(path, &tasks);
@@ -425,13 +441,15 @@ void te_path_del_rail(struct te_rail *rail)
 }
 
 /*
- * Doomed ones, of one flow. Each is moved from the front to the back, or out, so
- * that the lock may be dropped at any point; others may do so at the same time.
+ * Those that end, of one flow: doomed, or stuck. Each is moved from the front to
+ * the back, or out, so that the lock may be dropped at any point; others may do so
+ * at the same time.
  */
 static void flow_scan(struct te_path *path, struct te_flow *flow)
 {
 	struct te_task *task, *next;
 	LIST_HEAD(doomed);
+	LIST_HEAD(stuck);
 	u32 i, left, firsts;
 
 	spin_lock(&path->lock);
@@ -442,6 +460,9 @@ static void flow_scan(struct te_path *path, struct te_flow *flow)
 		if (te_task_doomed(task)) {
 			path_del_locked(path, flow, task);
 			list_add_tail(&task->link, &doomed);
+		} else if (task_is_stuck_locked(path, task)) {
+			path_del_locked(path, flow, task);
+			list_add_tail(&task->link, &stuck);
 		} else {
 			list_move_tail(&task->link, &flow->tasks);
 		}
@@ -456,6 +477,7 @@ static void flow_scan(struct te_path *path, struct te_flow *flow)
 		te_task_unqueue(task);
 		cond_resched();
 	}
+	fail_tasks(&stuck, -ENOMEM);
 }
 
 static void path_scan(struct te_peer *peer)
@@ -474,6 +496,20 @@ static void path_scan(struct te_peer *peer)
 		if (READ_ONCE(peer->path.flows[i].nr))
 			flow_scan(&peer->path, &peer->path.flows[i]);
 	}
+}
+
+void te_path_set_short(struct te_rail *rail, bool is_short)
+{
+	struct te_path *path = &rail->peer->path;
+
+	if (rail->is_short != is_short) {
+		spin_lock(&path->lock);
+		path->nr_short += (int)is_short - (int)rail->is_short;
+		rail->is_short = is_short;
+		spin_unlock(&path->lock);
+	}
+	if (is_short)
+		path_scan(rail->peer);
 }
 
 void te_path_scan_all(void)

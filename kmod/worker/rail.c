@@ -20,6 +20,11 @@
 
 /* Longest rest of a rail that can reach nobody: until the peer's devs change. */
 #define TE_REST		(3600 * HZ)
+/*
+ * Failures in a row for want of QPs or memory until the rail is short: more than
+ * half a second, in which endpoints that were evicted for it have ended.
+ */
+#define TE_SHORTAGES	8U
 
 /* Creation: two at once would make two rails of one dev to one peer. */
 static DEFINE_MUTEX(te_rails_mutex);
@@ -331,12 +336,24 @@ void te_rail_failed(struct te_rail *rail, const struct te_rdev *rdev,
 		    int error)
 {
 	struct te_health *health = &rail->health[rdev->dev_id];
+	bool shortage = error == -ENOMEM;
 	unsigned long pause;
 
+	/* That says nothing of the way: it pauses no longer than one that worked. */
+	health->worked |= shortage;
+	rail->shortages = shortage ? rail->shortages + 1 : 0;
 	pause = te_health_fail(health, jiffies, get_random_u32());
 	pr_info_ratelimited("te: %s: rail to %pI6c: %d, failure %u, again in %u ms\n",
 			    rail->w->mover.dev->name, &rdev->addr, error,
 			    health->fails, jiffies_to_msecs(pause));
+	te_path_set_short(rail, rail->shortages >= TE_SHORTAGES);
+}
+
+void te_rail_worked(struct te_rail *rail, u32 rdev_id)
+{
+	te_health_good(&rail->health[rdev_id]);
+	rail->shortages = 0;
+	te_path_set_short(rail, false);
 }
 
 /* The link is back: what failed for want of it may be tried at once. */

@@ -73,7 +73,7 @@ static void slice_finished(struct te_worker *w, struct te_slice *slice)
 	} else {
 		if (!ep->proven) {
 			ep->proven = true;
-			te_health_good(&ep->rail->health[ep->key.dev_id]);
+			te_rail_worked(ep->rail, ep->key.dev_id);
 		}
 		te_pace_done(&ep->pace, slice->len, slice->posted, jiffies);
 		te_slice_complete(slice);
@@ -400,6 +400,7 @@ static void workers_free(struct te_workers *set, u32 nr)
 static int workers_start(struct te_dev *dev)
 {
 	u32 nr = clamp(te_workers_per_dev, 1U, TE_NR_SHARDS);
+	u32 capacity = clamp(te_max_ep, 1U, min(dev->max_ep, TE_MAX_EP));
 	struct te_workers *set;
 	u32 i, started;
 	int ret;
@@ -410,7 +411,10 @@ static int workers_start(struct te_dev *dev)
 	set->dev = dev;
 	for (i = 0; i < TE_NR_SHARDS; i++)
 		te_queue_init(&set->shards[i]);
-	ret = te_ep_store_init(&set->store, clamp(te_max_ep, 1U, TE_MAX_EP));
+	if (capacity < te_max_ep)
+		pr_info("te: %s: keeps %u endpoints at most\n", dev->name,
+			capacity);
+	ret = te_ep_store_init(&set->store, capacity);
 	if (ret) {
 		kfree(set);
 		return ret;
@@ -455,6 +459,11 @@ static void workers_dev_scan(struct te_dev *dev)
 		worker_look(&set->worker[i].mover);
 }
 
+static bool workers_dev_shed(struct te_dev *dev)
+{
+	return te_ep_store_evict(&dev->workers->store);
+}
+
 /* Rails that are active already must be told, too: they cannot know. */
 static void workers_dev_up(struct te_dev *dev)
 {
@@ -468,5 +477,6 @@ const struct te_xport_host te_worker_host = {
 	.dev_free	= workers_dev_free,
 	.dev_up		= workers_dev_up,
 	.dev_scan	= workers_dev_scan,
+	.dev_shed	= workers_dev_shed,
 	.scan		= te_path_scan_all,
 };

@@ -153,6 +153,11 @@ void te_dev_link(struct te_dev *dev, bool link)
 	te_host->dev_scan(dev);
 }
 
+bool te_dev_shed(struct te_dev *dev)
+{
+	return te_host->dev_shed(dev);
+}
+
 void te_dev_down(struct te_dev *dev)
 {
 	mutex_lock(&te_maps_mutex);

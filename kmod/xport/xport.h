@@ -94,6 +94,7 @@ struct te_mover {
  * @id: below TE_MAX_DEVS; key of te_mr.maps
  * @name: of the device, for messages
  * @numa_node: NUMA_NO_NODE unknown
+ * @max_ep: endpoints that it has room for, at least 1
  * @link: on te_devs while @up, RCU
  * @all_link: with all devs, from te_dev_add() to te_dev_del(), RCU
  * @maps: te_mr_map of this dev, protected by te_maps_mutex
@@ -109,6 +110,7 @@ struct te_dev {
 	u32 id;
 	char name[64];
 	int numa_node;
+	u32 max_ep;
 	struct list_head link;
 	struct list_head all_link;
 	struct list_head maps;
@@ -126,6 +128,8 @@ struct te_dev {
  * @dev_free: the last reference of the dev went
  * @dev_up: it may be used now, or more regions are mapped on it; may sleep
  * @dev_scan: make the movers of a dev look; any context
+ * @dev_shed: evict an endpoint of a dev that has no work; does not sleep. False:
+ *	there is none
  * @scan: end tasks that must end and wait for a mover; may sleep
  */
 struct te_xport_host {
@@ -134,6 +138,7 @@ struct te_xport_host {
 	void (*dev_free)(struct te_dev *dev);
 	void (*dev_up)(struct te_dev *dev);
 	void (*dev_scan)(struct te_dev *dev);
+	bool (*dev_shed)(struct te_dev *dev);
 	void (*scan)(void);
 };
 
@@ -159,7 +164,7 @@ void te_xport_set_host(const struct te_xport_host *host);
 
 /**
  * te_dev_add() - give a dev its id and movers
- * @dev: ops, name, numa_node, release set; nobody sees it before te_dev_up().
+ * @dev: ops, name, numa_node, max_ep, release set; nobody sees it before te_dev_up().
  *	The caller's reference is the transport's, given back after te_dev_del()
  *
  * Context: may sleep.
@@ -184,6 +189,11 @@ void te_dev_down(struct te_dev *dev);
  * their slices go over other rails. Any context.
  */
 void te_dev_link(struct te_dev *dev, bool link);
+/*
+ * It has run out of something that endpoints have: one without work is evicted, and
+ * gives that back a little later. Does not sleep. False: there is none.
+ */
+bool te_dev_shed(struct te_dev *dev);
 /**
  * te_dev_del() - take a dev away
  * @dev: added; its work ends with -ENODEV, its maps are unmapped

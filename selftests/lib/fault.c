@@ -25,12 +25,10 @@ static int point_open(const char *kind, const char *point, int flags)
 	return fd;
 }
 
-static void point_write(const char *kind, const char *point, unsigned int a,
-			unsigned int b)
+static void point_write(const char *kind, const char *point, const char *text)
 {
 	int fd = point_open(kind, point, O_WRONLY);
-	char text[32];
-	int n = snprintf(text, sizeof(text), "%u %u", a, b);
+	int n = strlen(text);
 
 	if (write(fd, text, n) != n) {
 		printf("# %s %s: %s\n", point, text, strerror(errno));
@@ -54,9 +52,18 @@ static void point_read(const char *kind, const char *point, unsigned int *a,
 	}
 }
 
+void te_fault_arm_many(const char *point, unsigned int nth, int error,
+		       unsigned int count)
+{
+	char text[48];
+
+	snprintf(text, sizeof(text), "%u %d %u", nth, error, count);
+	point_write("fail", point, text);
+}
+
 void te_fault_arm(const char *point, unsigned int nth, int error)
 {
-	point_write("fail", point, nth, error);
+	te_fault_arm_many(point, nth, error, 1);
 }
 
 unsigned int te_fault_seen(const char *point)
@@ -71,13 +78,16 @@ unsigned int te_fault_fired(const char *point)
 {
 	unsigned int failed = te_fault_seen(point);
 
-	point_write("fail", point, 0, 0);
+	point_write("fail", point, "0 0");
 	return failed;
 }
 
 void te_delay_arm(const char *point, unsigned int ms, unsigned int count)
 {
-	point_write("delay", point, ms, count);
+	char text[32];
+
+	snprintf(text, sizeof(text), "%u %u", ms, count);
+	point_write("delay", point, text);
 }
 
 void te_hold(const char *point)
@@ -101,5 +111,5 @@ int te_delay_wait(const char *point, unsigned int n)
 
 void te_delay_release(const char *point)
 {
-	point_write("delay", point, 0, 0);
+	point_write("delay", point, "0 0");
 }

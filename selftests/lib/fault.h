@@ -12,6 +12,10 @@
 /* The @nth pass of @point from now fails with -@error, once; 0: each does. */
 void te_fault_arm(const char *point, unsigned int nth, int error);
 
+/* The same for @count passes in a row; ~0U: for ever. */
+void te_fault_arm_many(const char *point, unsigned int nth, int error,
+		       unsigned int count);
+
 /* How often @point has failed since it was armed. */
 unsigned int te_fault_seen(const char *point);
 

@@ -41,7 +41,8 @@
  *   ENOSPC        too many names of locations in use
  *   ERANGE        range not inside registered memory, local or remote
  *   EOVERFLOW     address plus length wraps
- *   ENOMEM        out of memory, or over RLIMIT_MEMLOCK
+ *   ENOMEM        out of memory, or over RLIMIT_MEMLOCK; the local NIC has no
+ *                 QP or memory region left
  *   EBUSY         completion ring or status slots used up; work in flight
  *   ENXIO         not set up yet (TE_IOC_SETUP); no transport to this peer
  *   EBADFD        the process wrote an impossible head into its ring

@@ -222,6 +222,7 @@ static int fair_init(struct kunit *test)
 	f->dev.ops = &fair_ops;
 	strscpy(f->dev.name, "kunit", sizeof(f->dev.name));
 	f->dev.numa_node = NUMA_NO_NODE;
+	f->dev.max_ep = TE_MAX_EP;
 	f->dev.release = fair_dev_release;
 	KUNIT_ASSERT_EQ(test, te_worker_host.dev_start(&f->dev), 0);
 	make_rail(test, f);
