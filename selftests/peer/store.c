@@ -142,7 +142,9 @@ static unsigned int soon_ms(void)
 
 /*
  * Waits until nothing drains and the devices hold the QPs of what is kept and no
- * more: both ends of an endpoint are on this node. 0 or -ETIME, printed.
+ * more: both ends of an endpoint are on this node. Some QPs of soft-iWARP are not
+ * shown: it gives a number away again before the core has forgotten it. 0 or -ETIME,
+ * printed.
  */
 static int drained(const struct te_rdma *idle)
 {
@@ -156,7 +158,8 @@ static int drained(const struct te_rdma *idle)
 		if (te_stats(&s) || te_rdma(&r))
 			return -EIO;
 		want = idle->qp + s.endpoints_stored * NUM_QP * 2;
-		if (!s.endpoints_draining && r.qp == want &&
+		if (!s.endpoints_draining &&
+		    (nic_is_siw() ? r.qp <= want : r.qp == want) &&
 		    s.endpoints == s.endpoints_stored * (1 + NUM_QP)) {
 			printf("# drained after %llu ms\n", te_now_ms() - from);
 			return 0;
