@@ -34,6 +34,14 @@ static inline bool watched(void)
 	return kernel && (strstr(kernel, "kasan") || strstr(kernel, "kcsan"));
 }
 
+/* As fast as this machine, and nobody watches: repeat as often as was promised. */
+static inline bool native(void)
+{
+	const char *kernel = getenv("TE_KERNEL");
+
+	return kernel && !strcmp(kernel, "um");
+}
+
 #define EXPECT_ROW(want, seen, ...) do { \
 	EXPECT_EQ(want, seen) { TH_LOG("case: " __VA_ARGS__); } \
 } while (0)
