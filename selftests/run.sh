@@ -140,7 +140,7 @@ quick()
 	# shellcheck disable=SC2086 # a list
 	round um wire 900 $suites
 	round um loop 300 xfer
-	round um rails 300 rail
+	round um rails 600 rail
 	# shellcheck disable=SC2086 # a list
 	test_build kunit $forced fault/events fault/race_sleep
 }
@@ -167,12 +167,12 @@ full()
 	# shellcheck disable=SC2086 # a list
 	round um wire 900 $suites
 	round um loop 300 xfer
-	round um rails 300 rail
+	round um rails 600 rail
 	# shellcheck disable=SC2086 # a list
 	test_build kunit $forced fault/events fault/race_sleep
 	# shellcheck disable=SC2086 # a list
 	round 6.12 wire 2400 uapi32 $suites
-	round 6.12 rails 600 rail
+	round 6.12 rails 600 rail/failover rail/slow rail/reach
 	round 6.1 wire 900 uapi uapi32 mem xfer ring
 	# no RoCE: nothing may depend on it
 	round um wire-siw 600 xfer peer
@@ -216,7 +216,7 @@ debug()
 	# shellcheck disable=SC2086 # a list
 	watched um-kasan wire 1800 kunit $suites fault
 	watched um-kasan loop 600 xfer
-	watched um-kasan rails 600 rail
+	watched um-kasan rails 900 rail/failover rail/reach
 	guest um-kasan/floor 300 --kernel um-kasan --net wire --module none -- \
 		selftests/perf/floor-ends.sh
 	# what two CPUs can make go wrong; emulated, so no more than that

@@ -10,16 +10,15 @@
 #define TRY	(200 * KIB)
 #define NR_TRIES 64
 
-unsigned long long wire_carried(const char *wire)
+unsigned long long wire_carried(const char *ends)
 {
 	unsigned long long sum = 0, n;
 	char path[80];
-	size_t i;
 	FILE *f;
 
-	for (i = 0; i < 2; i++) {
+	for (; *ends; ends++) {
 		snprintf(path, sizeof(path),
-			 "/sys/class/net/v%c/statistics/tx_bytes", wire[i]);
+			 "/sys/class/net/v%c/statistics/tx_bytes", *ends);
 		f = fopen(path, "r");
 		if (!f)
 			return 0;
@@ -30,13 +29,13 @@ unsigned long long wire_carried(const char *wire)
 	return sum;
 }
 
-int wire_await(struct pair *p, const char *wire)
+int wire_await(struct pair *p, const char *ends)
 {
-	unsigned long long from = te_now_ms(), was = wire_carried(wire);
+	unsigned long long from = te_now_ms(), was = wire_carried(ends);
 	struct load l;
 	int ret;
 
-	while (wire_carried(wire) - was < 16 * TRY) {
+	while (wire_carried(ends) - was < 16 * TRY) {
 		if (te_now_ms() - from > TE_WAIT_MS)
 			return -ETIME;
 		ret = load_start(&l, p, TE_WRITE, NR_TRIES, TRY);

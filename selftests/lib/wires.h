@@ -8,15 +8,20 @@
 
 #include "lib/pair.h"
 
-#define RAILS "selftests/vm/net/rails.sh "
-/* Changed in place: another qdisc would lose a packet, and rxe its GSI QP. */
+/* For system(). */
+#define MEND "selftests/vm/net/rails.sh mend"
+#define SETTLED "selftests/vm/net/rails.sh settled"
+#define DEL(dev) "rdma link delete rxe_" dev
+/* A CM message that cannot be sent leaves rxe's GSI QP in error, for ever. */
+#define ANEW DEL("c") " && " DEL("d") " && " MEND
+/* Changed in place: where another qdisc takes its place a packet is lost so, too. */
 #define NETEM(dev) "tc qdisc change dev v" dev " root netem limit 100000 "
 
-/* Bytes that a wire has carried, both ways. */
-unsigned long long wire_carried(const char *wire);
+/* Bytes that were sent from these ends: "ab" is all that this wire has carried. */
+unsigned long long wire_carried(const char *ends);
 
-/* Works until the wire is seen to carry some of it. Return: ms, or -errno. */
-int wire_await(struct pair *p, const char *wire);
+/* WRITEs until these ends have sent some of it. Return: ms, or -errno. */
+int wire_await(struct pair *p, const char *ends);
 
 /**
  * struct load - a batch of tasks that all move the same bytes
