@@ -15,16 +15,16 @@ static const struct pace_case {
 	const char *desc;
 	u32 window, took_ms, want;
 } pace_cases[] = {
-	{ "at once", MB, 0, MB + SLICE },
-	{ "nearly as much as there may be", 2 * MB - 1, 0, 2 * MB },
-	{ "as much as there may be", 2 * MB, 0, 2 * MB },
-	{ "with time to spare", MB, 10, MB + SLICE },
-	{ "in time", MB, 50, MB + SLICE / 16 },
-	{ "in time, as much as there may be", 2 * MB, 50, 2 * MB },
-	{ "a little late", MB, 60, 512 * KB },
-	{ "ten times too late", 2 * MB, 500, 2 * MB / 10 },
+	{ "at once", MB / 2, 0, MB / 2 + SLICE },
+	{ "nearly as much as there may be", MB - 1, 0, MB },
+	{ "as much as there may be", MB, 0, MB },
+	{ "with time to spare", MB / 2, 10, MB / 2 + SLICE },
+	{ "in time", MB / 2, 50, MB / 2 + SLICE / 8 },
+	{ "in time, as much as there may be", MB, 50, MB },
+	{ "a little late", MB, 60, MB / 2 },
+	{ "five times too late", MB, 250, MB / 5 },
 	{ "a little late, and little", 128 * KB, 60, 128 * KB },
-	{ "for ever", 2 * MB, 1000000, 128 * KB },
+	{ "for ever", MB, 1000000, 128 * KB },
 };
 
 KUNIT_ARRAY_PARAM_DESC(pace, pace_cases, desc);
@@ -49,38 +49,39 @@ static void one_slice(struct kunit *test)
 }
 
 /* All of both windows goes over what they share, at @kb_per_s, so many times. */
-static void share(struct te_pace *a, struct te_pace *b, u32 kb_per_s, u32 times)
+static void share(struct te_pace *a, struct te_pace *b, unsigned long *clock,
+		  u32 kb_per_s, u32 times)
 {
-	unsigned long now = 0;
 	u32 i, wa, wb, done;
 
 	for (i = 0; i < times; i++) {
-		unsigned long posted = now;
+		unsigned long posted = *clock, now;
 
 		wa = a->window;
 		wb = b->window;
-		now += msecs_to_jiffies((wa + wb) / KB * 1000 / kb_per_s);
+		now = posted + msecs_to_jiffies((wa + wb) / KB * 1000 / kb_per_s);
 		for (done = 0; done < wa; done += SLICE)
 			te_pace_done(a, SLICE, posted, now);
 		for (done = 0; done < wb; done += SLICE)
 			te_pace_done(b, SLICE, posted, now);
-		now++;
+		*clock = now + 1;
 	}
 }
 
 static void equal_shares(struct kunit *test)
 {
-	struct te_pace a = { .window = 2 * MB }, b = { .window = 128 * KB };
+	struct te_pace a = { .window = MB }, b = { .window = 128 * KB };
+	unsigned long clock = 0;
 
-	share(&a, &b, 50000, 500);
+	share(&a, &b, &clock, 25000, 500);
 	KUNIT_EXPECT_LT(test, a.window, b.window + b.window / 4);
 	KUNIT_EXPECT_LT(test, b.window, a.window + a.window / 4);
 	/* A fast one is held up by nothing. */
-	share(&a, &b, 10000000, 100);
-	KUNIT_EXPECT_EQ(test, a.window, 2 * MB);
-	KUNIT_EXPECT_EQ(test, b.window, 2 * MB);
+	share(&a, &b, &clock, 10000000, 100);
+	KUNIT_EXPECT_EQ(test, a.window, MB);
+	KUNIT_EXPECT_EQ(test, b.window, MB);
 	/* It slows down: about 50 ms of it, both together. */
-	share(&a, &b, 10000, 100);
+	share(&a, &b, &clock, 10000, 100);
 	KUNIT_EXPECT_LE(test, a.window + b.window, 1024 * KB);
 	KUNIT_EXPECT_GE(test, a.window + b.window, 256 * KB);
 }
@@ -91,7 +92,7 @@ static void first_window(struct kunit *test)
 
 	te_pace_init(&pace, 1000);
 	KUNIT_EXPECT_GE(test, pace.window, 2 * SLICE);
-	KUNIT_EXPECT_LE(test, pace.window, 2 * MB);
+	KUNIT_EXPECT_LE(test, pace.window, MB);
 	te_pace_done(&pace, SLICE, 1000, 1000 + HZ);
 	KUNIT_EXPECT_EQ(test, pace.window, 2 * SLICE);
 }
