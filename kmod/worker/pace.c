@@ -20,7 +20,7 @@
 #define TE_PACE		msecs_to_jiffies(50)
 #define TE_PACE_MIN	(2U * TE_SLICE_BYTES)
 #define TE_PACE_FIRST	(8U * TE_SLICE_BYTES)
-#define TE_PACE_MAX	(1U << 20)
+#define TE_PACE_MAX	(16U * TE_SLICE_BYTES)
 
 void te_pace_init(struct te_pace *pace, unsigned long now)
 {
