@@ -11,8 +11,10 @@
 #include "event/count.h"
 #include "fault/fault.h"
 #include "mem/mem.h"
+#include "local/local.h"
 #include "rdma/rdma.h"
 #include "session/session.h"
+#include "tcp/tcp.h"
 #include "topo/topo.h"
 #include "wire/wire.h"
 #include "worker/worker.h"
@@ -31,6 +33,9 @@ module_param_named(retry_cnt, te_retry_cnt, uint, 0644);
 MODULE_PARM_DESC(retry_cnt, "failures that one slice survives before its task fails (9)");
 module_param_named(busy_poll_us, te_busy_poll_us, uint, 0644);
 MODULE_PARM_DESC(busy_poll_us, "microseconds that a mover polls before it sleeps (50)");
+
+module_param_named(tcp_lanes, te_tcp_lanes, uint, 0444);
+MODULE_PARM_DESC(tcp_lanes, "connections of each TCP endpoint, 1 to 16 (4)");
 
 static int te_store_param_set(const char *val, const struct kernel_param *kp)
 {
@@ -63,6 +68,8 @@ static const struct {
 	{ te_mem_init, te_mem_exit },
 	{ te_core_init, te_core_exit },
 	{ te_rdma_init, te_rdma_exit },
+	{ te_tcp_init, te_tcp_exit },
+	{ te_local_init, te_local_exit },
 	{ te_session_init, te_session_exit },
 	{ te_chardev_init, te_chardev_exit },
 };
@@ -83,6 +90,8 @@ static int __init te_init(void)
 	te_wire_init();
 	te_xport_set_host(&te_worker_host);
 	te_xport_set_news(&te_session_news);
+	te_tcp_port = te_session_port;
+	te_session_set_lane(te_tcp_accept);
 	for (i = 0; i < ARRAY_SIZE(te_rooms); i++) {
 		ret = te_rooms[i].init();
 		if (ret) {

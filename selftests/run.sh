@@ -23,7 +23,7 @@ log=''
 vm=selftests/vm
 suites='uapi mem xfer ring life peer tool'
 forced='fault/race_ctx fault/race_mr fault/race_peer fault/race_evict
-	fault/race_dev fault/race_exit fault/limits'
+	fault/race_dev fault/race_exit fault/limits fault/fallback'
 pid=''
 
 usage()
@@ -97,6 +97,15 @@ round()
 	shift 3
 	guest "$kernel/$net" "$limit" --kernel "$kernel" --net "$net" \
 		-- selftests/guest.sh "$@"
+}
+
+# over TRANSPORT KERNEL SECONDS SUITE...: not by RDMA
+over()
+{
+	local transport=$1 kernel=$2 limit=$3
+	shift 3
+	guest "$kernel/$transport" "$limit" --kernel "$kernel" --net wire -- \
+		env TE_TRANSPORT="$transport" selftests/guest.sh "$@"
 }
 
 # test_build SUITE...: on plain User Mode Linux, with te built for tests
@@ -176,6 +185,11 @@ full()
 	round 6.1 wire 900 uapi uapi32 mem xfer ring
 	# no RoCE: nothing may depend on it
 	round um wire-siw 600 xfer peer
+	over tcp um 600 mem xfer ring life
+	over local um 600 mem xfer ring life
+	over tcp 6.12 600 xfer/batch xfer/lengths xfer/end
+	over local 6.12 600 xfer/batch
+	over tcp 6.1 600 xfer/batch xfer/lengths
 	round 6.12 wire-siw 600 xfer/batch xfer/lengths peer/nic
 	pair transfers insecure=1
 	pair quiet 'insecure=1 qp_timeout=20'

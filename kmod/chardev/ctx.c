@@ -159,7 +159,8 @@ int te_ioctl_info(struct te_cmd *cmd)
 
 	info->version = TE_UAPI_VERSION;
 	info->slice_bytes = TE_SLICE_BYTES;
-	info->features = TE_FEAT_RDMA | TE_FEAT_CANCEL | TE_FEAT_EVENTFD |
+	info->features = TE_FEAT_RDMA | TE_FEAT_TCP | TE_FEAT_LOCAL |
+			 TE_FEAT_CANCEL | TE_FEAT_EVENTFD |
 			 TE_FEAT_LOCATION | TE_FEAT_TOPOLOGY;
 	info->max_cq_entries = TE_MAX_CQ_ENTRIES;
 	info->max_task_slots = TE_MAX_TASK_SLOTS;

@@ -108,9 +108,7 @@ static int check_open(const struct te_ioc_segment_open *open,
 		ret = copy_name(name, open->name, open->name_len);
 	if (!ret)
 		ret = check_token(open->token, open->token_len);
-	if (ret)
-		return ret;
-	return open->transport > TE_RDMA ? -EOPNOTSUPP : 0;
+	return ret;
 }
 
 static int ctx_add_seg(struct te_ctx *ctx, struct te_seg *seg, u32 *id)

@@ -16,6 +16,7 @@
 #include <linux/eventfd.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
+#include <linux/uio.h>
 
 /* vm_flags became read-only with helpers in 6.3. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
@@ -54,6 +55,19 @@ static inline int te_pin_for_reading(unsigned long start, unsigned long nr,
 	return ret;
 #endif
 }
+
+/* The directions of an iov_iter got these names in 6.2; some 6.1 have them too. */
+#ifndef ITER_SOURCE
+#define ITER_SOURCE	WRITE
+#define ITER_DEST	READ
+#endif
+
+/* Sending pages without a copy: what there was before 6.5 is not worth a way of its own. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define TE_MSG_SPLICE_PAGES MSG_SPLICE_PAGES
+#else
+#define TE_MSG_SPLICE_PAGES 0
+#endif
 
 /* eventfd_signal() lost its count in 6.8. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)

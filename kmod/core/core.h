@@ -152,10 +152,12 @@ struct te_batch {
  * @len: bytes
  * @lkey: local key
  * @rkey: remote key
+ * @rmr_id: the peer's region
  * @error: 0, or -errno of the failure
  * @first_error: 0, or -errno of its first failure
  * @tries: failures so far
  * @flushed: not tried, through no fault of its own: send it again
+ * @alone: with @error: its endpoint is as good as before
  */
 struct te_slice {
 	struct list_head link;
@@ -169,10 +171,12 @@ struct te_slice {
 	u32 len;
 	u32 lkey;
 	u32 rkey;
+	u32 rmr_id;
 	int error;
 	int first_error;
 	u32 tries;
 	bool flushed;
+	bool alone;
 };
 
 int te_core_init(void);
@@ -267,6 +271,9 @@ enum te_cut {
  */
 enum te_cut te_slice_cut(struct te_task *task, struct te_dev *dev, u32 rdev_id,
 			 struct te_slice **slice);
+/* Local pages of @len bytes from @off in the slice: see te_mr_bvecs(). */
+u32 te_slice_bvecs(const struct te_slice *slice, u32 off, struct bio_vec *bv,
+		   u32 max, u32 *bytes);
 /* It was moved: free it. */
 void te_slice_complete(struct te_slice *slice);
 /*

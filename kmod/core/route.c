@@ -2,8 +2,8 @@
 /*
  * core/route: which of a peer's devs a local one should talk to.
  *
- * Pure arithmetic over addresses, for submitters and movers. A pair must speak
- * the same address family. Better than the device itself is any other; then the
+ * Pure arithmetic over addresses, for submitters and movers. A pair must be of one
+ * transport and speak the same address family. Better than the device itself is any other; then the
  * longer common prefix of both addresses wins, up to what subnets are long; then
  * the address that the peer was dialled by; and among equals our devs spread
  * over the peer's, so that each carries its share.
@@ -29,6 +29,11 @@ int te_route_score(const struct te_rdev *self, const struct te_rdev *rdev,
 	int enough = ipv4 ? TE_PREFIX_IPV4 : TE_PREFIX_IPV6;
 	int prefix, score;
 
+	if (self->transport != rdev->transport)
+		return -1;
+	/* One of each kind on a node, and the session says where. */
+	if (self->transport == TE_TCP || self->transport == TE_LOCAL)
+		return 0;
 	if (ipv4 != ipv6_addr_v4mapped(&rdev->addr))
 		return -1;
 	prefix = min(ipv6_addr_diff(&self->addr, &rdev->addr), enough);
@@ -50,6 +55,9 @@ bool te_route_exists(struct te_seg *seg)
 	rcu_read_lock();
 	rdevs = te_seg_devs(seg);
 	list_for_each_entry_rcu(dev, &te_devs, link) {
+		if (seg->transport != TE_ANY &&
+		    seg->transport != dev->ops->transport)
+			continue;
 		for (i = 0; i < rdevs->nr && !found; i++)
 			found = te_route_score(&dev->self, &rdevs->devs[i],
 					       &seg->peer->addr, 0) >= 0;

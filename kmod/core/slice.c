@@ -120,11 +120,13 @@ static int slice_resolve(struct te_slice *slice, struct te_task *task,
 	slice->task = task;
 	slice->offset = offset;
 	slice->raddr = raddr;
+	slice->rmr_id = rmr->desc.id;
 	slice->len = te_slice_len(left, local_room, remote_room);
 	slice->error = 0;
 	slice->first_error = 0;
 	slice->tries = 0;
 	slice->flushed = false;
+	slice->alone = false;
 	return 0;
 }
 
@@ -207,6 +209,16 @@ enum te_cut te_slice_cut(struct te_task *task, struct te_dev *dev, u32 rdev_id,
 	else
 		*slice = new;
 	return cut;
+}
+
+u32 te_slice_bvecs(const struct te_slice *slice, u32 off, struct bio_vec *bv,
+		   u32 max, u32 *bytes)
+{
+	u64 addr = slice->task->laddr + slice->offset + off;
+	struct te_mr *mr = task_mr_at(slice->task, addr);
+
+	return te_mr_bvecs(mr, addr - mr->addr, slice->len - off, bv, max,
+			   bytes);
 }
 
 void te_slice_complete(struct te_slice *slice)

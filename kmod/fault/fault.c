@@ -55,6 +55,7 @@ static struct te_fault_state te_faults[TE_NR_FAULTS] = {
 	[TE_FAULT_POST].name = "post",
 	[TE_FAULT_PORT].name = "port",
 	[TE_FAULT_NEWS].name = "news",
+	[TE_FAULT_OWN].name = "own",
 	[TE_FAULT_QP_FATAL].name = "qp_fatal",
 	[TE_FAULT_DEVICE_FATAL].name = "device_fatal",
 	[TE_FAULT_DRAIN_FATAL].name = "drain_fatal",

@@ -33,6 +33,7 @@ enum te_fault_point {
 	TE_FAULT_POST,		/* a chain of work requests */
 	TE_FAULT_PORT,		/* reading how a port is */
 	TE_FAULT_NEWS,		/* an event of a port, an address: it is lost */
+	TE_FAULT_OWN,		/* knowing a peer for this node itself */
 	/* Not a call: these events come. */
 	TE_FAULT_QP_FATAL,	/* of the QP that a chain was posted to */
 	TE_FAULT_DEVICE_FATAL,	/* of the device that it was posted on */

@@ -27,6 +27,7 @@
 
 #include "peer/peer.h"
 
+struct bio_vec;
 struct mm_struct;
 struct net;
 struct te_dev;
@@ -85,6 +86,7 @@ struct te_mr_map {
  * @base_subtree_last: belongs to @base_rb
  * @location: where its pages are, or what the process said; with a reference
  * @nr_regs: how often it was registered, protected by te_space.reg_lock
+ * @nr_remote: of @refs, those of te_mr_find_remote(); te_space.lock
  * @nr_pages: pages pinned
  * @pages: @nr_pages entries, ascending address
  * @link: on te_mrs
@@ -107,6 +109,7 @@ struct te_mr {
 	u64 base_subtree_last;
 	u32 location;
 	u32 nr_regs;
+	u32 nr_remote;
 	unsigned long nr_pages;
 	struct page **pages;
 	struct list_head link;
@@ -221,6 +224,20 @@ int te_space_watch(struct te_space *space, struct te_watch *watch);
 void te_space_unwatch(struct te_space *space, struct te_watch *watch);
 
 /**
+ * te_space_grant() - a peer has opened it
+ * @space: the space; takes an own reference
+ * @peer: answering side's
+ * @handle: number by which the peer names it
+ *
+ * Return: 0, -ENOMEM.
+ */
+int te_space_grant(struct te_space *space, struct te_peer *peer, u32 handle);
+/* Fine too when it was not granted. */
+void te_space_revoke(struct te_peer *peer, u32 handle);
+/* What the peer has open by this number, with a reference, or NULL. */
+struct te_space *te_space_granted(struct te_peer *peer, u32 handle);
+
+/**
  * te_space_next_mr() - walk the regions that have remote access
  * @space: the space
  * @id: first id to look at
@@ -311,6 +328,37 @@ void te_mr_put(struct te_mr *mr);
  */
 bool te_mr_key(struct te_mr *mr, u32 dev_id, u64 addr, u32 *key, u64 *io_addr,
 	       u64 *room);
+
+/**
+ * te_mr_find_remote() - region that a peer names, for one step of work on it
+ * @space: that the peer has open
+ * @id: of the region
+ * @access: TE_REMOTE_READ or TE_REMOTE_WRITE
+ * @addr: the peer's address in the region
+ * @len: bytes, not 0; @addr + @len - 1 does not wrap
+ *
+ * The region cannot go before te_mr_put_remote(), and its unregistering waits
+ * for that: nothing that a peer does may come in between.
+ *
+ * Context: may sleep.
+ * Return: the region, ERR_PTR(-ENOENT), ERR_PTR(-EACCES), ERR_PTR(-ERANGE).
+ */
+struct te_mr *te_mr_find_remote(struct te_space *space, u32 id, u32 access,
+				u64 addr, u64 len);
+void te_mr_put_remote(struct te_mr *mr);
+/**
+ * te_mr_bvecs() - pages of a range of a region
+ * @mr: the region; the caller keeps it
+ * @off: bytes from its first one
+ * @len: bytes; @off + @len is inside
+ * @bv: room for @max entries
+ * @max: entries
+ * @bytes: that the entries hold: @len, or what fits
+ *
+ * Return: entries filled; pages that follow on each other share one.
+ */
+u32 te_mr_bvecs(const struct te_mr *mr, u64 off, u32 len, struct bio_vec *bv,
+		u32 max, u32 *bytes);
 
 /* Frees what must not be freed where the last put happens. */
 extern struct workqueue_struct *te_mem_wq;
@@ -406,6 +454,7 @@ enum te_seg_state {
  * @peer: whose it is; holds a reference
  * @transport: TE_ANY or the one that was forced
  * @opened: of the session room: its side of an open segment, or NULL
+ * @handle: the peer's number for it; set before it is READY
  * @settled: completed when READY or GONE for the first time
  * @lock: protects all below; never held while anything waits
  * @state: te_seg_state
@@ -425,6 +474,7 @@ struct te_seg {
 	struct te_peer *peer;
 	u32 transport;
 	struct te_open *opened;
+	u32 handle;
 	struct completion settled;
 	struct mutex lock; /* protects state, writing of devs, rmrs, tree, counts */
 	enum te_seg_state state;

@@ -8,6 +8,7 @@
  * died first. Being found ends before being freed: unregistering takes it out
  * of the space, so no new task can get it.
  */
+#include <linux/bvec.h>
 #include <linux/interval_tree_generic.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -255,7 +256,7 @@ static int mr_drop(struct te_space *space, u32 id, bool force,
 	} else if (mr->nr_regs > 1) {
 		mr->nr_regs--;
 		ret = 0;
-	} else if (!force && refcount_read(&mr->refs) > 1) {
+	} else if (!force && refcount_read(&mr->refs) - mr->nr_remote > 1) {
 		ret = -EBUSY;
 	} else {
 		mr_unpublish_locked(mr);
@@ -278,7 +279,7 @@ int te_mr_unregister(struct te_space *space, u32 id,
 		return ret;
 
 	te_delay(TE_DELAY_MR_REVOKED);
-	if (refcount_read(&mr->refs) > 1)
+	if (force && refcount_read(&mr->refs) > 1)
 		force(mr, arg);
 	if (wait_event_killable(te_mr_idle, refcount_read(&mr->refs) == 1)) {
 		te_mr_put(mr);
@@ -305,6 +306,74 @@ void te_mr_put(struct te_mr *mr)
 		queue_work(te_mem_wq, &mr->free_work);
 	else if (wq_has_sleeper(&te_mr_idle))
 		wake_up_all(&te_mr_idle);
+}
+
+struct te_mr *te_mr_find_remote(struct te_space *space, u32 id, u32 access,
+				u64 addr, u64 len)
+{
+	struct te_mr *mr;
+
+	mutex_lock(&space->lock);
+	mr = xa_load(&space->mrs, id);
+	if (!mr) {
+		mr = ERR_PTR(-ENOENT);
+	} else if (!(mr->access & access)) {
+		mr = ERR_PTR(-EACCES);
+	} else if (addr < mr->base || addr > mr->base_last ||
+		   len - 1 > mr->base_last - addr) {
+		mr = ERR_PTR(-ERANGE);
+	} else {
+		mr->nr_remote++;
+		te_mr_get(mr);
+	}
+	mutex_unlock(&space->lock);
+	return mr;
+}
+
+/* Both counts at once: who unregisters compares them. */
+void te_mr_put_remote(struct te_mr *mr)
+{
+	struct te_space *space = mr->space;
+
+	te_space_get(space);
+	mutex_lock(&space->lock);
+	mr->nr_remote--;
+	te_mr_put(mr);
+	mutex_unlock(&space->lock);
+	te_space_put(space);
+}
+
+u32 te_mr_bvecs(const struct te_mr *mr, u64 off, u32 len, struct bio_vec *bv,
+		u32 max, u32 *bytes)
+{
+	u64 at = offset_in_page(mr->addr) + off;
+	u32 n = 0, done = 0;
+
+	while (done < len) {
+		struct page *page = mr->pages[at >> PAGE_SHIFT];
+		u32 in_page = offset_in_page(at);
+		u32 step = min_t(u32, len - done, PAGE_SIZE - in_page);
+		struct bio_vec *last = n ? &bv[n - 1] : NULL;
+
+		if (last && !in_page &&
+		    page_to_pfn(page) ==
+		    page_to_pfn(last->bv_page) +
+		    ((last->bv_offset + last->bv_len) >> PAGE_SHIFT)) {
+			last->bv_len += step;
+		} else {
+			if (n == max)
+				break;
+			bv[n++] = (struct bio_vec) {
+				.bv_page = page,
+				.bv_len = step,
+				.bv_offset = in_page,
+			};
+		}
+		at += step;
+		done += step;
+	}
+	*bytes = done;
+	return n;
 }
 
 bool te_mr_key(struct te_mr *mr, u32 dev_id, u64 addr, u32 *key, u64 *io_addr,

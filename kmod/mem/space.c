@@ -159,6 +159,37 @@ void te_space_unwatch(struct te_space *space, struct te_watch *watch)
 	mutex_unlock(&space->lock);
 }
 
+int te_space_grant(struct te_space *space, struct te_peer *peer, u32 handle)
+{
+	int ret;
+
+	te_space_get(space);
+	ret = xa_insert(&peer->grants, handle, space, GFP_KERNEL);
+	if (ret)
+		te_space_put(space);
+	return ret;
+}
+
+void te_space_revoke(struct te_peer *peer, u32 handle)
+{
+	struct te_space *space = xa_erase(&peer->grants, handle);
+
+	if (space)
+		te_space_put(space);
+}
+
+struct te_space *te_space_granted(struct te_peer *peer, u32 handle)
+{
+	struct te_space *space;
+
+	xa_lock(&peer->grants);
+	space = xa_load(&peer->grants, handle);
+	if (space)
+		te_space_get(space);
+	xa_unlock(&peer->grants);
+	return space;
+}
+
 static void mr_describe(struct te_mr *mr, struct te_mr_desc *desc)
 {
 	struct te_mr_map *map;

@@ -6,6 +6,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
+#include <net/net_namespace.h>
 
 #include "peer/peer.h"
 
@@ -25,7 +26,8 @@ static void path_init(struct te_path *path)
 		INIT_LIST_HEAD(&path->flows[i].tasks);
 }
 
-struct te_peer *te_peer_create(const struct in6_addr *addr, u32 scope_id)
+struct te_peer *te_peer_create(struct net *net, const struct in6_addr *addr,
+			       u32 scope_id)
 {
 	struct te_peer *peer;
 
@@ -36,6 +38,8 @@ struct te_peer *te_peer_create(const struct in6_addr *addr, u32 scope_id)
 	peer->id = atomic64_inc_return(&te_peer_ids);
 	peer->addr = *addr;
 	peer->scope_id = scope_id;
+	peer->net = get_net(net);
+	xa_init(&peer->grants);
 	spin_lock_init(&peer->lock);
 	INIT_LIST_HEAD(&peer->conns);
 	path_init(&peer->path);
@@ -57,6 +61,8 @@ static void peer_release(struct kref *ref)
 	spin_lock(&te_peer_list_lock);
 	list_del(&peer->link);
 	spin_unlock(&te_peer_list_lock);
+	xa_destroy(&peer->grants);
+	put_net(peer->net);
 	kfree(peer);
 }
 

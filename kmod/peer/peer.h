@@ -16,6 +16,9 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
+#include <linux/xarray.h>
+
+struct net;
 
 /* Devs of one node: in masks of 32 bits. */
 #define TE_MAX_DEVS		32
@@ -38,11 +41,13 @@ struct te_conn {
 
 /**
  * struct te_rdev - a peer's dev, as its description tells
- * @addr: IPv4-mapped or IPv6 address of its connection manager
- * @port: of its connection manager, host byte order
+ * @addr: IPv4-mapped or IPv6 address of its connection manager; TCP and local:
+ *	unspecified
+ * @port: of its connection manager or listener, host byte order
  * @chunk_shift: of its registrations, PAGE_SHIFT of its node to 40
  * @dev_id: its id at the peer, below TE_MAX_DEVS
  * @numa_node: -1 unknown
+ * @transport: TE_RDMA, TE_TCP or TE_LOCAL
  */
 struct te_rdev {
 	struct in6_addr addr;
@@ -50,6 +55,7 @@ struct te_rdev {
 	u16 chunk_shift;
 	u32 dev_id;
 	s32 numa_node;
+	u32 transport;
 };
 
 /**
@@ -105,6 +111,10 @@ struct te_path {
  * @boot_gen: of the peer, from its hello
  * @addr: the address its session runs to (IPv4-mapped or IPv6)
  * @scope_id: of a link-local @addr
+ * @net: that the session lives in; holds a reference
+ * @own: it is this node itself, or says so
+ * @grants: answering side: te_space by the number of the open segment, each with
+ *	a reference; see te_space_grant()
  * @lock: protects all below
  * @error: 0, or -errno: the session is lost, for ever
  * @nr_conns: on @conns, at most TE_PEER_MAX_CONNS
@@ -122,6 +132,9 @@ struct te_peer {
 	u64 boot_gen;
 	struct in6_addr addr;
 	u32 scope_id;
+	struct net *net;
+	bool own;
+	struct xarray grants;
 	spinlock_t lock; /* protects error, nr_conns, conns */
 	int error;
 	u32 nr_conns;
@@ -129,7 +142,8 @@ struct te_peer {
 	atomic_t nr_segs;
 };
 
-struct te_peer *te_peer_create(const struct in6_addr *addr, u32 scope_id);
+struct te_peer *te_peer_create(struct net *net, const struct in6_addr *addr,
+			       u32 scope_id);
 void te_peer_get(struct te_peer *peer);
 void te_peer_put(struct te_peer *peer);
 /*

@@ -272,10 +272,15 @@ static enum te_wire_code conn_request(struct te_rdma_dev *rdev,
 				      event->param.conn.private_data_len,
 				      &hello))
 		return TE_WIRE_ERR_PROTO;
-	if (hello.kind == TE_WIRE_CONN_DATA)
+	switch (hello.kind) {
+	case TE_WIRE_CONN_DATA:
 		return conn_accept(rdev, id, event, &hello);
-	return te_rdma_svc_accept(rdev, id, hello.token) ? TE_WIRE_ERR_TOKEN :
-							   TE_WIRE_OK;
+	case TE_WIRE_CONN_SERVICE:
+		return te_rdma_svc_accept(rdev, id, hello.token) ?
+		       TE_WIRE_ERR_TOKEN : TE_WIRE_OK;
+	default:
+		return TE_WIRE_ERR_PROTO;
+	}
 }
 
 static int listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)

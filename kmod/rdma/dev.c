@@ -72,6 +72,7 @@ static int rdev_start(struct te_rdma_dev *rdev, const struct in6_addr *addr,
 		ret = te_rdma_proof_start(rdev);
 	if (ret)
 		return ret;
+	self->transport = TE_RDMA;
 	self->dev_id = rdev->dev.id;
 	self->numa_node = rdev->dev.numa_node;
 	self->chunk_shift = PAGE_SHIFT + ilog2(rdev->chunk_pages);

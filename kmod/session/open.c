@@ -374,6 +374,7 @@ int te_open_hear_opened(struct te_session *s, const void *buf, u32 len)
 {
 	struct te_msg_seg_opened msg;
 	struct te_open *o;
+	struct te_seg *seg;
 	int ret;
 
 	ret = te_wire_seg_opened_decode(buf, len, &msg);
@@ -389,9 +390,25 @@ int te_open_hear_opened(struct te_session *s, const void *buf, u32 len)
 	}
 	o->handle = msg.handle;
 	o->state = TE_OPEN_OPEN;
+	seg = open_seg_get(o);
+	if (seg) {
+		seg->handle = msg.handle;
+		te_seg_put(seg);
+	}
 	if (o->closing)
 		open_close(s, o);
 	return 0;
+}
+
+static u32 dev_transport(const struct te_msg_dev *dev)
+{
+	static const u32 transports[TE_WIRE_NR_TRANSPORTS] = {
+		[TE_WIRE_DEV_RDMA] = TE_RDMA,
+		[TE_WIRE_DEV_TCP] = TE_TCP,
+		[TE_WIRE_DEV_LOCAL] = TE_LOCAL,
+	};
+
+	return transports[dev->transport];
 }
 
 int te_open_hear_devs(struct te_session *s, const void *buf, u32 len)
@@ -414,7 +431,8 @@ int te_open_hear_devs(struct te_session *s, const void *buf, u32 len)
 	for (i = 0; i < msg.nr && !ret; i++) {
 		te_wire_dev_get(&msg, i, &dev);
 		/* Registrations are made of whole pages. */
-		if (dev.chunk_shift < s->page_shift)
+		if (dev.chunk_shift < s->page_shift ||
+		    (dev.transport == TE_WIRE_DEV_LOCAL && !s->peer->own))
 			ret = -EPROTO;
 		rdevs[i] = (struct te_rdev) {
 			.addr = dev.addr,
@@ -422,6 +440,7 @@ int te_open_hear_devs(struct te_session *s, const void *buf, u32 len)
 			.chunk_shift = dev.chunk_shift,
 			.dev_id = dev.dev_id,
 			.numa_node = dev.numa_node,
+			.transport = dev_transport(&dev),
 		};
 	}
 	if (!ret)

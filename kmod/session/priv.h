@@ -28,6 +28,7 @@
 #include "mem/mem.h"
 #include "peer/peer.h"
 #include "session/session.h"
+#include "sock/sock.h"
 #include "wire/wire.h"
 
 struct sock;
@@ -67,18 +68,6 @@ struct socket;
 extern struct workqueue_struct *te_session_wq;
 
 /**
- * struct te_sock_calls - callbacks of a socket as the network stack set them
- * @data_ready: sk_data_ready
- * @write_space: sk_write_space
- * @state_change: sk_state_change
- */
-struct te_sock_calls {
-	void (*data_ready)(struct sock *sk);
-	void (*write_space)(struct sock *sk);
-	void (*state_change)(struct sock *sk);
-};
-
-/**
  * struct te_sock - a connected or connecting socket
  * @sock: NULL before dialling and after closing; holds its namespace
  * @kick: told of every event, in softirq context, until te_sock_close()
@@ -115,18 +104,15 @@ struct te_sock {
 int te_sock_init(struct te_sock *ts, void (*kick)(struct te_sock *ts));
 void te_sock_destroy(struct te_sock *ts);
 int te_sock_grow(struct te_sock *ts, u32 rx_room, u32 tx_room);
-int te_sock_create(struct net *net, int family, struct socket **sock);
-void te_sock_save(struct socket *sock, struct te_sock_calls *calls);
-void te_sock_restore(struct socket *sock, const struct te_sock_calls *calls);
-void te_sock_release(struct socket *sock, const struct te_sock_calls *calls);
 int te_sock_dial(struct te_sock *ts, struct net *net,
 		 const struct te_session_addr *addr);
-int te_sock_connected(struct te_sock *ts);
 void te_sock_adopt(struct te_sock *ts, struct socket *sock,
 		   const struct te_sock_calls *calls);
 void te_sock_close(struct te_sock *ts);
 int te_sock_recv(struct te_sock *ts, struct te_msg_hdr *msg);
 int te_sock_discard(struct te_sock *ts);
+int te_sock_peek(struct te_sock *ts, void *buf, u32 len);
+struct socket *te_sock_take(struct te_sock *ts);
 void *te_sock_reserve(struct te_sock *ts, u32 bytes, bool last);
 u32 te_sock_left(const struct te_sock *ts);
 void te_sock_push(struct te_sock *ts, u32 bytes);
@@ -245,6 +231,7 @@ struct te_session {
 void te_session_actor(struct work_struct *work);
 void te_session_close(struct te_session *s, u32 code, int error);
 void te_session_lost(struct te_session *s, int error);
+void te_session_hand_over(struct te_session *s);
 int te_session_tick(struct te_session *s);
 unsigned long te_session_next(const struct te_session *s);
 

@@ -55,6 +55,29 @@ static int serve_say_opened(struct te_serve *v, void *buf)
 	});
 }
 
+/* Does the peer understand what it is, and can it use it? */
+static bool serve_tells_dev(const struct te_session *s,
+			    const struct te_rdev *rdev)
+{
+	if (rdev->transport == TE_RDMA)
+		return true;
+	if (!(s->features & TE_WIRE_FEAT_TRANSPORTS))
+		return false;
+	return rdev->transport == TE_TCP || s->peer->own;
+}
+
+static u8 wire_transport(const struct te_rdev *rdev)
+{
+	switch (rdev->transport) {
+	case TE_TCP:
+		return TE_WIRE_DEV_TCP;
+	case TE_LOCAL:
+		return TE_WIRE_DEV_LOCAL;
+	default:
+		return TE_WIRE_DEV_RDMA;
+	}
+}
+
 static int serve_say_devs(struct te_serve *v, void *buf)
 {
 	u32 id, i, nr, n = 0, mask = 0;
@@ -69,7 +92,7 @@ static int serve_say_devs(struct te_serve *v, void *buf)
 	for (id = 0; id < TE_MAX_DEVS; id++) {
 		for (i = 0; i < nr && rdevs[i].dev_id != id; i++)
 			;
-		if (i == nr)
+		if (i == nr || !serve_tells_dev(v->session, &rdevs[i]))
 			continue;
 		dev = (struct te_msg_dev) {
 			.addr = rdevs[i].addr,
@@ -77,6 +100,7 @@ static int serve_say_devs(struct te_serve *v, void *buf)
 			.chunk_shift = rdevs[i].chunk_shift,
 			.dev_id = id,
 			.numa_node = rdevs[i].numa_node,
+			.transport = wire_transport(&rdevs[i]),
 		};
 		te_wire_dev_set(buf, n++, &dev);
 		mask |= BIT(id);

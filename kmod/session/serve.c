@@ -76,6 +76,7 @@ static void serve_leave_space(struct te_serve *v)
 	if (!v->space)
 		return;
 	te_space_unwatch(v->space, &v->watch);
+	te_space_revoke(v->session->peer, v->handle);
 	te_space_put(v->space);
 	v->space = NULL;
 }
@@ -143,6 +144,10 @@ static u32 serve_open(struct te_serve *v, const struct te_msg_seg_open *msg)
 		return TE_WIRE_ERR_NOENT;
 	}
 	v->space = space;
+	if (te_space_grant(space, v->session->peer, v->handle)) {
+		serve_leave_space(v);
+		return TE_WIRE_ERR_NOMEM;
+	}
 	return TE_WIRE_OK;
 }
 

@@ -47,6 +47,22 @@ void te_session_lost(struct te_session *s, int error)
 	session_die(s);
 }
 
+static void (*te_session_lane)(struct socket *sock);
+
+void te_session_set_lane(void (*take)(struct socket *sock))
+{
+	te_session_lane = take;
+}
+
+/* The connection is not a session's, but a lane of another one. Actor. */
+void te_session_hand_over(struct te_session *s)
+{
+	struct socket *sock = te_sock_take(&s->sock);
+
+	session_die(s);
+	te_session_lane(sock);
+}
+
 /**
  * te_session_close() - end a session, telling the peer why
  * @s: the session; may be closed already
@@ -69,35 +85,6 @@ void te_session_close(struct te_session *s, u32 code, int error)
 	s->deadline = jiffies + msecs_to_jiffies(TE_SESSION_CLOSE_MS);
 }
 
-/* What sockets say, in words of the errno table. */
-static int sock_errno(int error)
-{
-	switch (error) {
-	case -ECONNREFUSED:
-	case -EHOSTUNREACH:
-	case -ENETUNREACH:
-	case -ETIMEDOUT:
-		return error;
-	case -EHOSTDOWN:
-	case -EACCES:
-	case -EPERM:
-		return -EHOSTUNREACH;
-	case -ENETDOWN:
-	case -ENONET:
-	case -EADDRNOTAVAIL:
-	case -EAFNOSUPPORT:
-	case -ENODEV:
-	case -EINVAL: /* a blackhole route */
-		return -ENETUNREACH;
-	case -ENFILE:
-	case -ENOBUFS:
-	case -ENOMEM:
-		return -ENOMEM;
-	default:
-		return -ECONNRESET;
-	}
-}
-
 /* Something failed that the session does not survive. Actor. */
 static void session_end(struct te_session *s, int error)
 {
@@ -117,7 +104,7 @@ static void session_end(struct te_session *s, int error)
 		if (s->state == TE_SESSION_ASKING ||
 		    s->state == TE_SESSION_ANSWERING)
 			te_session_count_event(TE_SESSION_EV_LOST);
-		te_session_lost(s, sock_errno(error));
+		te_session_lost(s, te_sock_errno(error));
 	}
 }
 

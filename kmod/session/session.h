@@ -18,6 +18,7 @@
 #include <linux/types.h>
 
 struct net;
+struct socket;
 struct te_seg;
 struct te_xport_news;
 
@@ -100,6 +101,15 @@ struct te_seg *te_session_open_segment(struct net *net,
  * Context: process, does not wait.
  */
 void te_session_close_segment(struct te_seg *seg);
+
+/**
+ * te_session_set_lane() - who takes connections that begin as a TCP lane
+ * @take: takes a connected socket whose conn hello has come and is still unread;
+ *	may sleep, though not for the peer
+ *
+ * Context: once, before the room starts.
+ */
+void te_session_set_lane(void (*take)(struct socket *sock));
 
 /**
  * te_session_listen() - accept sessions in a network namespace

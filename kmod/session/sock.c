@@ -6,10 +6,7 @@
  * from who makes or frees the session, when there is no actor yet or any more)
  * and never wait. The socket's callbacks run in softirq context: they only kick.
  *
- * Lifetime: sk_user_data points to the te_sock while the callbacks are ours.
- * Both change under sk_callback_lock, and a callback holds that lock while it
- * uses the te_sock; so when te_sock_close() has restored them no callback is
- * running, and none will. Only then is the socket released.
+ * sk_user_data points to the te_sock while the callbacks are ours; see sock.h.
  *
  * Before both sides have said hello a connection has room for a hello and no
  * more; te_sock_grow() gives it the rest.
@@ -77,15 +74,6 @@ int te_sock_grow(struct te_sock *ts, u32 rx_room, u32 tx_room)
 	return 0;
 }
 
-/*
- * Not sock_create_kern(): such a socket does not hold its namespace, yet after
- * its release TCP goes on with it until the peer has acknowledged all.
- */
-int te_sock_create(struct net *net, int family, struct socket **sock)
-{
-	return __sock_create(net, family, SOCK_STREAM, IPPROTO_TCP, sock, 0);
-}
-
 static void sock_kick(struct sock *sk)
 {
 	struct te_sock *ts;
@@ -95,47 +83,6 @@ static void sock_kick(struct sock *sk)
 	if (ts)
 		ts->kick(ts);
 	read_unlock_bh(&sk->sk_callback_lock);
-}
-
-static void sock_write_space(struct sock *sk)
-{
-	struct te_sock *ts;
-
-	read_lock_bh(&sk->sk_callback_lock);
-	ts = sk->sk_user_data;
-	if (ts && sk_stream_is_writeable(sk)) {
-		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-		ts->kick(ts);
-	}
-	read_unlock_bh(&sk->sk_callback_lock);
-}
-
-/* The callbacks of a socket that nobody has changed yet. */
-void te_sock_save(struct socket *sock, struct te_sock_calls *calls)
-{
-	calls->data_ready = sock->sk->sk_data_ready;
-	calls->write_space = sock->sk->sk_write_space;
-	calls->state_change = sock->sk->sk_state_change;
-}
-
-/* Afterwards no callback of ours runs. Context: process. */
-void te_sock_restore(struct socket *sock, const struct te_sock_calls *calls)
-{
-	struct sock *sk = sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = NULL;
-	sk->sk_data_ready = calls->data_ready;
-	sk->sk_write_space = calls->write_space;
-	sk->sk_state_change = calls->state_change;
-	write_unlock_bh(&sk->sk_callback_lock);
-}
-
-/* For a socket that never was a session's, or is not any more. */
-void te_sock_release(struct socket *sock, const struct te_sock_calls *calls)
-{
-	te_sock_restore(sock, calls);
-	sock_release(sock);
 }
 
 /**
@@ -149,20 +96,10 @@ void te_sock_release(struct socket *sock, const struct te_sock_calls *calls)
 void te_sock_adopt(struct te_sock *ts, struct socket *sock,
 		   const struct te_sock_calls *calls)
 {
-	struct sock *sk = sock->sk;
-
-	/* Requests and answers are whole frames: nothing to be gained by waiting. */
-	tcp_sock_set_nodelay(sk);
-	tcp_sock_set_user_timeout(sk, TE_SESSION_UNACKED_MS);
-
+	tcp_sock_set_user_timeout(sock->sk, TE_SESSION_UNACKED_MS);
 	ts->sock = sock;
 	ts->calls = *calls;
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = ts;
-	sk->sk_data_ready = sock_kick;
-	sk->sk_state_change = sock_kick;
-	sk->sk_write_space = sock_write_space;
-	write_unlock_bh(&sk->sk_callback_lock);
+	te_sock_own(sock, ts, sock_kick);
 }
 
 /* Let go of the socket; what is on its way is for TCP to bring to an end. */
@@ -174,24 +111,14 @@ void te_sock_close(struct te_sock *ts)
 	ts->sock = NULL;
 }
 
-static int sock_addr(const struct te_session_addr *addr,
-		     struct sockaddr_storage *ss)
+/* The socket as we got it: not ours any more. */
+struct socket *te_sock_take(struct te_sock *ts)
 {
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ss;
-	struct sockaddr_in *in = (struct sockaddr_in *)ss;
+	struct socket *sock = ts->sock;
 
-	memset(ss, 0, sizeof(*ss));
-	if (ipv6_addr_v4mapped(&addr->addr)) {
-		in->sin_family = AF_INET;
-		in->sin_addr.s_addr = addr->addr.s6_addr32[3];
-		in->sin_port = htons(addr->port);
-		return sizeof(*in);
-	}
-	in6->sin6_family = AF_INET6;
-	in6->sin6_addr = addr->addr;
-	in6->sin6_scope_id = addr->scope_id;
-	in6->sin6_port = htons(addr->port);
-	return sizeof(*in6);
+	te_sock_restore(sock, &ts->calls);
+	ts->sock = NULL;
+	return sock;
 }
 
 /**
@@ -206,37 +133,13 @@ static int sock_addr(const struct te_session_addr *addr,
 int te_sock_dial(struct te_sock *ts, struct net *net,
 		 const struct te_session_addr *addr)
 {
-	struct te_sock_calls calls;
-	struct sockaddr_storage ss;
-	struct socket *sock;
-	int len, ret;
-
-	len = sock_addr(addr, &ss);
-	ret = te_sock_create(net, ss.ss_family, &sock);
-	if (ret)
-		return ret;
-	te_sock_save(sock, &calls);
-	te_sock_adopt(ts, sock, &calls);
-	ret = kernel_connect(sock, (struct sockaddr *)&ss, len, O_NONBLOCK);
-	return ret == -EINPROGRESS ? 0 : ret;
-}
-
-/* Return: 0, -EINPROGRESS, or why it failed. */
-int te_sock_connected(struct te_sock *ts)
-{
-	struct sock *sk = ts->sock->sk;
 	int ret;
 
-	switch (inet_sk_state_load(sk)) {
-	case TCP_SYN_SENT:
-	case TCP_SYN_RECV:
-		return -EINPROGRESS;
-	case TCP_CLOSE:
-		ret = sock_error(sk);
-		return ret ? ret : -ECONNREFUSED;
-	default:
-		return 0;
-	}
+	ret = te_sock_connect(net, &addr->addr, addr->scope_id, addr->port,
+			      &ts->sock, &ts->calls, ts, sock_kick);
+	if (ts->sock)
+		tcp_sock_set_user_timeout(ts->sock->sk, TE_SESSION_UNACKED_MS);
+	return ret;
 }
 
 /* Return: bytes, -EAGAIN, -ECONNRESET also for the end of the stream. */
@@ -250,6 +153,15 @@ static int sock_read(struct te_sock *ts, void *buf, u32 len)
 	if (ret > 0)
 		ts->heard = true;
 	return ret ? ret : -ECONNRESET;
+}
+
+/* What came first, left unread. Return: bytes, or as sock_read(). */
+int te_sock_peek(struct te_sock *ts, void *buf, u32 len)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK };
+	struct kvec iov = { .iov_base = buf, .iov_len = len };
+
+	return kernel_recvmsg(ts->sock, &msg, &iov, 1, len, msg.msg_flags);
 }
 
 /**

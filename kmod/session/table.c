@@ -102,7 +102,8 @@ static struct te_session *session_create(struct net *net,
 	if (te_sock_init(&s->sock, session_sock_kick))
 		goto err_free;
 	if (asking) {
-		s->peer = te_peer_create(&addr->addr, addr->scope_id);
+		s->peer = te_peer_create(net, &addr->addr,
+					 addr->scope_id);
 		if (!s->peer)
 			goto err_destroy_sock;
 	}

@@ -11,7 +11,15 @@
  *
  * Context: actor. Nothing here waits for the peer.
  */
+#include "fault/fault.h"
 #include "session/priv.h"
+
+/* Are we talking to ourselves? */
+static bool session_is_own(const u8 *node_id, u64 boot_gen)
+{
+	return boot_gen == te_node.boot_gen &&
+	       !memcmp(node_id, te_node.id, sizeof(te_node.id));
+}
 
 static void session_greet(struct te_session *s)
 {
@@ -43,7 +51,7 @@ int te_session_dial(struct te_session *s)
 		if (ret)
 			return ret;
 	}
-	ret = te_sock_connected(&s->sock);
+	ret = te_sock_connected(s->sock.sock);
 	if (ret)
 		return ret == -EINPROGRESS ? 0 : ret;
 	session_greet(s);
@@ -73,6 +81,7 @@ static int session_hear_hello_reply(struct te_session *s, const void *buf,
 	s->peer->token = reply.token;
 	s->peer->boot_gen = reply.boot_gen;
 	memcpy(s->peer->node_id, reply.node_id, sizeof(s->peer->node_id));
+	s->peer->own = session_is_own(reply.node_id, reply.boot_gen);
 	s->page_shift = reply.page_shift;
 	s->state = TE_SESSION_ASKING;
 	return 0;
@@ -95,11 +104,13 @@ static int session_welcome(struct te_session *s, const struct te_msg_hello *hell
 	ret = te_sock_grow(&s->sock, TE_SESSION_SHORT_RX, TE_SESSION_LONG_TX);
 	if (ret)
 		return ret;
-	s->peer = te_peer_create(&s->addr.addr, s->addr.scope_id);
+	s->peer = te_peer_create(s->net, &s->addr.addr, s->addr.scope_id);
 	if (!s->peer)
 		return -ENOMEM;
 	s->peer->boot_gen = hello->boot_gen;
 	memcpy(s->peer->node_id, hello->node_id, sizeof(s->peer->node_id));
+	s->peer->own = !te_fault(TE_FAULT_OWN) &&
+		       session_is_own(hello->node_id, hello->boot_gen);
 	ret = te_peer_publish(s->peer);
 	if (ret)
 		return ret;
@@ -236,12 +247,34 @@ static bool session_talks(const struct te_session *s)
 	return s->state > TE_SESSION_DIALING && s->state < TE_SESSION_CLOSING;
 }
 
+/*
+ * Does it begin as a lane? Then it is one as soon as its hello has come. Return:
+ * true: there is nothing to hear here.
+ */
+static bool session_is_lane(struct te_session *s)
+{
+	struct te_wire_conn_hello hello;
+	int n;
+
+	if (s->state != TE_SESSION_ACCEPTED || s->sock.rx_have)
+		return false;
+	n = te_sock_peek(&s->sock, &hello, sizeof(hello));
+	if (n < (int)sizeof(hello.magic) ||
+	    hello.magic != cpu_to_le32(TE_WIRE_CONN_MAGIC))
+		return false;
+	if (n == sizeof(hello))
+		te_session_hand_over(s);
+	return true;
+}
+
 /* Return: 0, or what ends the session; @again: more may be there. */
 int te_session_receive(struct te_session *s, bool *again)
 {
 	struct te_msg_hdr msg;
 	int budget, ret;
 
+	if (session_is_lane(s))
+		return 0;
 	for (budget = TE_SESSION_RX_BUDGET; session_talks(s); budget--) {
 		if (!budget) {
 			*again = true;

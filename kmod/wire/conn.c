@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * wire/conn: the hello of a data connection, in rdma_cm private data, and the
- * answer to it. See wire.h.
+ * wire/conn: the hello of a data connection, in rdma_cm private data or at the
+ * start of a TCP lane, and the answer to it. See wire.h.
  */
 #include <linux/errno.h>
 #include <linux/string.h>
@@ -39,7 +39,7 @@ int te_wire_conn_hello_decode(const void *buf, size_t len,
 		return -EPROTO;
 	if (w.length != sizeof(w) || w.reserved0 ||
 	    memchr_inv(w.reserved1, 0, sizeof(w.reserved1)) ||
-	    (w.kind != TE_WIRE_CONN_DATA && w.kind != TE_WIRE_CONN_SERVICE) ||
+	    w.kind < TE_WIRE_CONN_DATA || w.kind > TE_WIRE_CONN_LANE ||
 	    le32_to_cpu(w.dev_id) >= TE_WIRE_MAX_DEVS ||
 	    le16_to_cpu(w.qp_index) >= le16_to_cpu(w.nr_qps))
 		return -EBADMSG;

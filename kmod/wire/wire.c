@@ -42,6 +42,8 @@ int te_wire_errno(u32 code)
 		[TE_WIRE_ERR_TOKEN] = -ECONNRESET,
 		[TE_WIRE_ERR_GENERATION] = -ECONNRESET,
 		[TE_WIRE_ERR_DEV] = -ENXIO,
+		[TE_WIRE_ERR_REFUSED] = -EREMOTEIO,
+		[TE_WIRE_ERR_CRC] = -EBADMSG,
 	};
 
 	return code < TE_WIRE_NR_CODES ? errnos[code] : -EPROTO;
@@ -356,6 +358,7 @@ void te_wire_dev_set(void *buf, u32 i, const struct te_msg_dev *dev)
 		.chunk_shift = cpu_to_le16(dev->chunk_shift),
 		.dev_id = cpu_to_le32(dev->dev_id),
 		.numa_node = cpu_to_le32((u32)dev->numa_node),
+		.transport = dev->transport,
 	};
 	memcpy(w[i].addr, &dev->addr, sizeof(w[i].addr));
 }
@@ -371,6 +374,7 @@ void te_wire_dev_get(const struct te_msg_array *msg, u32 i,
 		.chunk_shift = le16_to_cpu(w->chunk_shift),
 		.dev_id = le32_to_cpu(w->dev_id),
 		.numa_node = (s32)le32_to_cpu(w->numa_node),
+		.transport = w->transport,
 	};
 	memcpy(&dev->addr, w->addr, sizeof(dev->addr));
 }
@@ -379,8 +383,9 @@ static bool dev_ok(const struct te_wire_dev *w)
 {
 	u16 shift = le16_to_cpu(w->chunk_shift);
 
-	return !w->reserved && le32_to_cpu(w->dev_id) < TE_WIRE_MAX_DEVS &&
-	       shift >= TE_WIRE_MIN_PAGE_SHIFT &&
+	return w->transport < TE_WIRE_NR_TRANSPORTS &&
+	       !memchr_inv(w->reserved, 0, sizeof(w->reserved)) &&
+	       le32_to_cpu(w->dev_id) < TE_WIRE_MAX_DEVS && shift >= TE_WIRE_MIN_PAGE_SHIFT &&
 	       shift <= TE_WIRE_MAX_CHUNK_SHIFT &&
 	       (s32)le32_to_cpu(w->numa_node) >= -1;
 }

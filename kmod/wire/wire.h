@@ -76,7 +76,8 @@ void te_wire_init(void);
 
 /* What is only said to a peer that has the feature, too. */
 #define TE_WIRE_FEAT_DEV_NEWS	BIT_ULL(0)	/* devs of an open segment change */
-#define TE_WIRE_FEATURES	TE_WIRE_FEAT_DEV_NEWS
+#define TE_WIRE_FEAT_TRANSPORTS	BIT_ULL(1)	/* devs that are not RDMA */
+#define TE_WIRE_FEATURES	(TE_WIRE_FEAT_DEV_NEWS | TE_WIRE_FEAT_TRANSPORTS)
 
 #define TE_WIRE_MAGIC		0x65742d74U	/* "t-te" */
 #define TE_WIRE_CONN_MAGIC	0x63742d74U	/* "t-tc" */
@@ -133,7 +134,9 @@ enum te_wire_code {
 	TE_WIRE_ERR_TOKEN = 14,		/* no session of this token */
 	TE_WIRE_ERR_GENERATION = 15,	/* session of an earlier life */
 	TE_WIRE_ERR_DEV = 16,		/* no such dev, or not up */
-	TE_WIRE_NR_CODES = 17,
+	TE_WIRE_ERR_REFUSED = 17,	/* not that range, not that direction */
+	TE_WIRE_ERR_CRC = 18,		/* not the bytes that were sent */
+	TE_WIRE_NR_CODES = 19,
 };
 
 /**
@@ -250,10 +253,12 @@ struct te_wire_dev {
 	__le16 chunk_shift;
 	__le32 dev_id;
 	__le32 numa_node;	/* ~0 unknown */
-	__le32 reserved;
+	u8 transport;		/* enum te_wire_transport */
+	u8 reserved[3];
 };
 
 static_assert(offsetof(struct te_wire_dev, dev_id) == 20);
+static_assert(offsetof(struct te_wire_dev, transport) == 28);
 static_assert(sizeof(struct te_wire_dev) == 32);
 
 struct te_wire_mr {
@@ -267,6 +272,14 @@ struct te_wire_mr {
 
 static_assert(offsetof(struct te_wire_mr, id) == 16);
 static_assert(sizeof(struct te_wire_mr) == 32);
+
+/* What a dev speaks. Others than RDMA need TE_WIRE_FEAT_TRANSPORTS. */
+enum te_wire_transport {
+	TE_WIRE_DEV_RDMA = 0,
+	TE_WIRE_DEV_TCP = 1,
+	TE_WIRE_DEV_LOCAL = 2,	/* within one node */
+	TE_WIRE_NR_TRANSPORTS = 3,
+};
 
 /* Regions first to last (inclusive) are gone; ids that never were are fine. */
 struct te_wire_range {
@@ -424,11 +437,13 @@ struct te_msg_seg_opened {
 
 /**
  * struct te_msg_dev - a dev of the answering node
- * @addr: IPv6 or IPv4-mapped address of its connection manager
- * @port: of its connection manager
+ * @addr: IPv6 or IPv4-mapped address of its connection manager; TCP: unspecified,
+ *	as it is that of the session
+ * @port: of its connection manager, or listener; local: 0
  * @chunk_shift: TE_WIRE_MIN_PAGE_SHIFT to TE_WIRE_MAX_CHUNK_SHIFT
  * @dev_id: below TE_WIRE_MAX_DEVS
  * @numa_node: -1 unknown
+ * @transport: TE_WIRE_DEV_*
  */
 struct te_msg_dev {
 	struct in6_addr addr;
@@ -436,6 +451,7 @@ struct te_msg_dev {
 	u16 chunk_shift;
 	u32 dev_id;
 	s32 numa_node;
+	u8 transport;
 };
 
 /**
@@ -591,10 +607,12 @@ void te_wire_range_get(const struct te_msg_array *msg, u32 i, u32 *first,
 /* Kinds of data connections. */
 #define TE_WIRE_CONN_DATA	1	/* QP of an endpoint */
 #define TE_WIRE_CONN_SERVICE	2	/* a dev's connection to itself */
+#define TE_WIRE_CONN_LANE	3	/* TCP: a lane, see struct te_wire_lane */
 
 /*
- * Private data of a connection request. rdma_cm leaves 56 bytes on RoCE, and
- * says no more than the most that could have come: so it carries its length.
+ * Private data of a connection request, or what a lane begins with. rdma_cm leaves
+ * 56 bytes on RoCE, and says no more than the most that could have come: so it
+ * carries its length.
  */
 struct te_wire_conn_hello {
 	__le32 magic;		/* TE_WIRE_CONN_MAGIC */
@@ -633,7 +651,7 @@ static_assert(sizeof(struct te_wire_conn_reply) == 32);
 
 /**
  * struct te_msg_conn_hello - hello of a data connection
- * @kind: TE_WIRE_CONN_DATA or TE_WIRE_CONN_SERVICE
+ * @kind: TE_WIRE_CONN_*
  * @token: te_peer.token of the session it belongs to; service: chosen by the dev
  * @boot_gen: te_node.boot_gen of the sender
  * @dev_id: the sender's dev, below TE_WIRE_MAX_DEVS
@@ -683,5 +701,77 @@ int te_wire_conn_hello_decode(const void *buf, size_t len,
 /* Same for the answer. */
 int te_wire_conn_reply_decode(const void *buf, size_t len,
 			      struct te_msg_conn_reply *msg);
+
+#define TE_WIRE_LANE_MAGIC	0x6c742d74U	/* "t-tl" */
+/* Bytes that one request of a lane may move: a slice with its tail. */
+#define TE_WIRE_LANE_MAX	(128U * 1024)
+
+/* Requests of a lane are even, their answers one more. */
+enum te_wire_lane_type {
+	TE_WIRE_LANE_READ = 0,
+	TE_WIRE_LANE_READ_REPLY = 1,	/* with @length bytes, if @status is OK */
+	TE_WIRE_LANE_WRITE = 2,		/* with @length bytes */
+	TE_WIRE_LANE_WRITE_REPLY = 3,
+	TE_WIRE_LANE_NR_TYPES = 4,
+};
+
+#define TE_WIRE_LANE_CRC	BIT(0)	/* @crc covers the bytes, or shall */
+
+/*
+ * Frame of a lane. Who connected asks, after the hello and its reply; answers come
+ * in the order of the requests.
+ */
+struct te_wire_lane {
+	__le32 magic;		/* TE_WIRE_LANE_MAGIC */
+	u8 type;		/* enum te_wire_lane_type */
+	u8 flags;		/* TE_WIRE_LANE_CRC */
+	__le16 reserved;
+	__le32 tag;		/* chosen by who asks */
+	__le32 status;		/* answer: enum te_wire_code */
+	__le32 segment;		/* request: handle of SEG_OPENED */
+	__le32 mr_id;		/* request: region */
+	__le32 key;		/* request: of the region on this dev */
+	__le32 length;		/* bytes to move, 1 to TE_WIRE_LANE_MAX */
+	__le64 addr;		/* request: address in the region */
+	__le32 crc;		/* CRC-32C of the bytes */
+	__le32 reserved1;
+};
+
+static_assert(offsetof(struct te_wire_lane, tag) == 8);
+static_assert(offsetof(struct te_wire_lane, length) == 28);
+static_assert(offsetof(struct te_wire_lane, addr) == 32);
+static_assert(sizeof(struct te_wire_lane) == 48);
+
+/**
+ * struct te_msg_lane - frame of a lane
+ * @type: enum te_wire_lane_type
+ * @crc_on: @crc counts; READ: the answer's shall
+ * @tag: of the request
+ * @status: answer: TE_WIRE_*
+ * @segment: request: number of the open segment, not 0
+ * @mr_id: request: region
+ * @key: request: what the region's owner told of it
+ * @length: 1 to TE_WIRE_LANE_MAX, in the answer too
+ * @addr: request: the range does not wrap
+ * @crc: CRC-32C (Castagnoli) of the bytes that follow
+ */
+struct te_msg_lane {
+	u8 type;
+	bool crc_on;
+	u32 tag;
+	u32 status;
+	u32 segment;
+	u32 mr_id;
+	u32 key;
+	u32 length;
+	u64 addr;
+	u32 crc;
+};
+
+void te_wire_lane_encode(struct te_wire_lane *wire,
+			 const struct te_msg_lane *msg);
+/* Return: 0, -EBADMSG; @msg is filled on success. */
+int te_wire_lane_decode(const struct te_wire_lane *wire,
+			struct te_msg_lane *msg);
 
 #endif /* TE_WIRE_H */

@@ -117,6 +117,8 @@ struct te_health {
  * @recheck: ids of the peer's devs that have changed; te_path.lock
  * @is_short: it gets nothing to connect with, QPs or memory; te_path.lock
  * @open: it could take more at once: a hint for others
+ * @able: it is connected, or has not failed to yet: a hint for rails of transports
+ *	that come after its own
  * @link: the mover's: with all its rails
  * @active_link: the mover's: with those that pull
  * @ep: the mover's: endpoint in use, or NULL
@@ -139,6 +141,7 @@ struct te_rail {
 	u32 recheck;
 	bool is_short;
 	bool open;
+	bool able;
 	struct list_head link;
 	struct list_head active_link;
 	struct te_ep *ep;
@@ -147,6 +150,24 @@ struct te_rail {
 	u32 shortages;
 	struct te_health health[TE_MAX_DEVS];
 };
+
+static inline u32 te_rail_transport(const struct te_rail *rail)
+{
+	return rail->w->mover.dev->ops->transport;
+}
+
+/* What comes first of the transports: the less the better. */
+static inline u32 te_rail_rank(const struct te_rail *rail)
+{
+	switch (te_rail_transport(rail)) {
+	case TE_LOCAL:
+		return 0;
+	case TE_RDMA:
+		return 1;
+	default:
+		return 2;
+	}
+}
 
 static inline const struct te_transport_ops *worker_ops(struct te_worker *w)
 {
@@ -215,6 +236,11 @@ bool te_path_empty(struct te_rail *rail);
  * that are short ends with -ENOMEM: it would wait in vain. May sleep.
  */
 void te_path_set_short(struct te_rail *rail, bool is_short);
+/*
+ * Might any of what waits go over the rail? It is not worth a connection else, and
+ * is not active any more: whoever leaves it something wakes it.
+ */
+bool te_path_suits(struct te_rail *rail);
 /* Let all rails of a peer look for work. */
 void te_path_wake(struct te_peer *peer);
 bool te_path_add_rail(struct te_rail *rail);
@@ -226,6 +252,8 @@ void te_path_scan_all(void);
 void te_rail_create_all(struct te_dev *dev);
 /* An endpoint on which slices may be posted now, or NULL. */
 struct te_ep *te_rail_ready(struct te_worker *w, struct te_rail *rail);
+/* It connects, and has no reason to think that it will fail. */
+bool te_rail_hopeful(const struct te_rail *rail);
 /* Its endpoint to @rdev ended without being told to, or was never made. */
 void te_rail_failed(struct te_rail *rail, const struct te_rdev *rdev,
 		    int error);

@@ -69,14 +69,28 @@ static void path_wake_all_locked(struct te_path *path)
 		rail_wake_locked(path, rail);
 }
 
-/* For little work: one rail that can take it at once, each in its turn. */
-static void path_wake_one_locked(struct te_path *path)
+static bool rail_speaks(const struct te_rail *rail, u32 transport)
+{
+	return transport == TE_ANY || transport == te_rail_transport(rail);
+}
+
+/*
+ * For little work, of a segment that may go by @transport: one rail that can take
+ * it at once, each in its turn. Those of transports that come later may do so only
+ * while the others are not able to.
+ */
+static void path_wake_one_locked(struct te_path *path, u32 transport)
 {
 	struct te_rail *rail;
+	u32 rank = U32_MAX;
 
 	lockdep_assert_held(&path->lock);
 	list_for_each_entry(rail, &path->rails, path_link) {
-		if (READ_ONCE(rail->open)) {
+		if (rail_speaks(rail, transport))
+			rank = min(rank, te_rail_rank(rail));
+	}
+	list_for_each_entry(rail, &path->rails, path_link) {
+		if (READ_ONCE(rail->open) && te_rail_rank(rail) == rank) {
 			list_move_tail(&rail->path_link, &path->rails);
 			rail_wake_locked(path, rail);
 			if (rail->active)
@@ -87,10 +101,16 @@ static void path_wake_one_locked(struct te_path *path)
 	path_wake_all_locked(path);
 }
 
+/* TE_TIER_NONE: not to be used for it. */
 static u32 rail_tier(struct te_rail *rail, struct te_task *task)
 {
 	struct te_mr *mr = task->nr_mrs == 1 ? task->mr : task->mrs[0];
 
+	if (!rail_speaks(rail, task->seg->transport))
+		return TE_TIER_NONE;
+	/* The matrix is of NICs. */
+	if (te_rail_transport(rail) != TE_RDMA)
+		return 0;
 	return te_topo_tier(mr->location, rail->w->mover.dev);
 }
 
@@ -177,7 +197,7 @@ void te_worker_queue(struct te_seg *seg, struct list_head *tasks)
 	if (bytes > TE_SLICE_BYTES + TE_TAIL_BYTES)
 		path_wake_all_locked(path);
 	else if (bytes)
-		path_wake_one_locked(path);
+		path_wake_one_locked(path, seg->transport);
 	spin_unlock(&path->lock);
 
 	list_for_each_entry_safe(task, next, &doomed, link)
@@ -268,9 +288,25 @@ static struct te_flow *path_turn_locked(struct te_path *path, u32 skip)
 }
 
 /*
- * Is the rail near enough to the task's memory? The farther ones join where no
- * nearer one could take more at once.
+ * Does the other rail leave the task to this one? It does if it has passed it by,
+ * or may not take it. One of a transport that comes first keeps it as long as it
+ * is able; one of the same while it is nearer and could take more at once.
  */
+static bool rail_yields(struct te_rail *other, struct te_rail *rail,
+			struct te_task *task, u32 tier)
+{
+	u32 other_tier = rail_tier(other, task);
+	u32 rank = te_rail_rank(rail);
+
+	if (other_tier == TE_TIER_NONE ||
+	    task->passed & BIT(other->w->mover.dev->id))
+		return true;
+	if (te_rail_rank(other) != rank)
+		return te_rail_rank(other) > rank || !READ_ONCE(other->able);
+	return other_tier >= tier || !READ_ONCE(other->open);
+}
+
+/* Is there no rail that should have the task rather than this one? */
 static bool rail_suits_locked(struct te_path *path, struct te_rail *rail,
 			      struct te_task *task)
 {
@@ -278,15 +314,35 @@ static bool rail_suits_locked(struct te_path *path, struct te_rail *rail,
 	struct te_rail *other;
 
 	lockdep_assert_held(&path->lock);
-	if (!tier || tier == TE_TIER_NONE)
-		return !tier;
+	if (tier == TE_TIER_NONE)
+		return false;
 	list_for_each_entry(other, &path->rails, path_link) {
-		if (READ_ONCE(other->open) &&
-		    !(task->passed & BIT(other->w->mover.dev->id)) &&
-		    rail_tier(other, task) < tier)
+		if (!rail_yields(other, rail, task, tier))
 			return false;
 	}
 	return true;
+}
+
+bool te_path_suits(struct te_rail *rail)
+{
+	struct te_path *path = &rail->peer->path;
+	struct te_task *task;
+	bool found = false;
+	u32 i, looks;
+
+	spin_lock(&path->lock);
+	for (i = 0; i < TE_NR_FLOWS && !found; i++) {
+		looks = TE_MAX_MISFITS;
+		list_for_each_entry(task, &path->flows[i].tasks, link) {
+			found = !looks-- || rail_suits_locked(path, rail, task);
+			if (found)
+				break;
+		}
+	}
+	if (!found)
+		rail->active = false;
+	spin_unlock(&path->lock);
+	return found;
 }
 
 /*
@@ -423,33 +479,19 @@ static void path_take_all_locked(struct te_path *path, struct list_head *tasks)
 	path->nr = 0;
 }
 
-void te_path_del_rail(struct te_rail *rail)
-{
-	struct te_path *path = &rail->peer->path;
-	LIST_HEAD(tasks);
-
-	spin_lock(&path->lock);
-	list_del(&rail->path_link);
-	path->nr_short -= rail->is_short;
-	te_queue_forget(rail);
-	if (!--path->nr_rails)
-		path_take_all_locked(path, &tasks);
-	else if (path->nr)
-		path_wake_all_locked(path);
-	spin_unlock(&path->lock);
-	fail_tasks(&tasks, te_peer_error(rail->peer) ?: -ENODEV);
-}
-
 /*
- * Those that end, of one flow: doomed, or stuck. Each is moved from the front to
+ * Those that end, of one flow: doomed, stuck, or without a rail that they may go
+ * over. Each is moved from the front to
  * the back, or out, so that the lock may be dropped at any point; others may do so
  * at the same time.
  */
-static void flow_scan(struct te_path *path, struct te_flow *flow)
+static void flow_scan(struct te_path *path, struct te_flow *flow,
+		      bool rail_gone)
 {
 	struct te_task *task, *next;
 	LIST_HEAD(doomed);
 	LIST_HEAD(stuck);
+	LIST_HEAD(lost);
 	u32 i, left, firsts;
 
 	spin_lock(&path->lock);
@@ -460,6 +502,9 @@ static void flow_scan(struct te_path *path, struct te_flow *flow)
 		if (te_task_doomed(task)) {
 			path_del_locked(path, flow, task);
 			list_add_tail(&task->link, &doomed);
+		} else if (rail_gone && !task_may_go_locked(path, task)) {
+			path_del_locked(path, flow, task);
+			list_add_tail(&task->link, &lost);
 		} else if (task_is_stuck_locked(path, task)) {
 			path_del_locked(path, flow, task);
 			list_add_tail(&task->link, &stuck);
@@ -478,9 +523,11 @@ static void flow_scan(struct te_path *path, struct te_flow *flow)
 		cond_resched();
 	}
 	fail_tasks(&stuck, -ENOMEM);
+	fail_tasks(&lost, -ENODEV);
 }
 
-static void path_scan(struct te_peer *peer)
+/* @rail_gone: some may have no other one */
+static void path_scan(struct te_peer *peer, bool rail_gone)
 {
 	LIST_HEAD(tasks);
 	u32 i;
@@ -494,8 +541,27 @@ static void path_scan(struct te_peer *peer)
 	}
 	for (i = 0; i < TE_NR_FLOWS; i++) {
 		if (READ_ONCE(peer->path.flows[i].nr))
-			flow_scan(&peer->path, &peer->path.flows[i]);
+			flow_scan(&peer->path, &peer->path.flows[i],
+				  rail_gone);
 	}
+}
+
+void te_path_del_rail(struct te_rail *rail)
+{
+	struct te_path *path = &rail->peer->path;
+	LIST_HEAD(tasks);
+
+	spin_lock(&path->lock);
+	list_del(&rail->path_link);
+	path->nr_short -= rail->is_short;
+	te_queue_forget(rail);
+	if (!--path->nr_rails)
+		path_take_all_locked(path, &tasks);
+	else if (path->nr)
+		path_wake_all_locked(path);
+	spin_unlock(&path->lock);
+	fail_tasks(&tasks, te_peer_error(rail->peer) ?: -ENODEV);
+	path_scan(rail->peer, true);
 }
 
 void te_path_set_short(struct te_rail *rail, bool is_short)
@@ -509,7 +575,7 @@ void te_path_set_short(struct te_rail *rail, bool is_short)
 		spin_unlock(&path->lock);
 	}
 	if (is_short)
-		path_scan(rail->peer);
+		path_scan(rail->peer, false);
 }
 
 void te_path_scan_all(void)
@@ -519,5 +585,5 @@ void te_path_scan_all(void)
 	/* Marks come before counts are read, see te_worker_queue(). */
 	smp_mb();
 	while ((peer = te_peer_next(peer)))
-		path_scan(peer);
+		path_scan(peer, false);
 }

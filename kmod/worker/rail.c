@@ -41,6 +41,21 @@ static bool path_has_dev(struct te_path *path, struct te_dev *dev)
 	return found;
 }
 
+/* Has the peer a dev that the dev could talk to at all? */
+static bool path_speaks(struct te_path *path, struct te_dev *dev)
+{
+	unsigned long mask;
+	bool found = false;
+	u32 id;
+
+	spin_lock(&path->lock);
+	mask = path->rdev_mask;
+	for_each_set_bit(id, &mask, TE_MAX_DEVS)
+		found |= path->rdevs[id].transport == dev->ops->transport;
+	spin_unlock(&path->lock);
+	return found;
+}
+
 /* A dev that stops, or a dead peer, needs none: no error. */
 static int rail_create(struct te_dev *dev, struct te_peer *peer)
 {
@@ -49,7 +64,7 @@ static int rail_create(struct te_dev *dev, struct te_peer *peer)
 	u32 shard = te_shard_of(peer->id);
 
 	lockdep_assert_held(&te_rails_mutex);
-	if (path_has_dev(&peer->path, dev))
+	if (!path_speaks(&peer->path, dev) || path_has_dev(&peer->path, dev))
 		return 0;
 	rail = kzalloc(sizeof(*rail), GFP_KERNEL_ACCOUNT);
 	if (!rail)
@@ -61,6 +76,7 @@ static int rail_create(struct te_dev *dev, struct te_peer *peer)
 	INIT_LIST_HEAD(&rail->queue_link);
 	INIT_LIST_HEAD(&rail->link);
 	INIT_LIST_HEAD(&rail->active_link);
+	rail->able = true;
 	if (!te_path_add_rail(rail)) {
 		te_peer_put(peer);
 		kfree(rail);
@@ -330,6 +346,14 @@ struct te_ep *te_rail_ready(struct te_worker *w, struct te_rail *rail)
 	/* Before this one is connected one that suits better may have rested. */
 	rail_rest(w, rail->better_at);
 	return NULL;
+}
+
+bool te_rail_hopeful(const struct te_rail *rail)
+{
+	const struct te_ep *ep = rail->ep;
+
+	return ep && te_ep_state(ep) == TE_EP_CONNECTING &&
+	       !rail->health[ep->key.dev_id].fails;
 }
 
 void te_rail_failed(struct te_rail *rail, const struct te_rdev *rdev,

@@ -67,7 +67,8 @@ static void slice_finished(struct te_worker *w, struct te_slice *slice)
 	ep->inflight--;
 	ep->bytes -= slice->len;
 	if (slice->flushed || slice->error) {
-		te_ep_fail(ep, slice->error ?: -ECONNRESET);
+		if (!slice->alone)
+			te_ep_fail(ep, slice->error ?: -ECONNRESET);
 		if (te_slice_redo(slice))
 			te_path_requeue(task);
 	} else {
@@ -148,10 +149,21 @@ static u32 rail_room(struct te_rail *rail, struct te_ep *ep)
 	return min(room, (ep->pace.window - ep->bytes) / TE_SLICE_BYTES + 1);
 }
 
+/* Others may have the work: of later transports, too, if it is not able to. */
+static void rail_set_hints(struct te_rail *rail, bool open, bool able,
+			   bool posted)
+{
+	bool worse = (!open && (posted || rail->open)) || (!able && rail->able);
+
+	WRITE_ONCE(rail->open, open);
+	WRITE_ONCE(rail->able, able);
+	if (worse)
+		te_path_wake(rail->peer);
+}
+
 /* Pull and post. Return: something was posted. @dry: the rail rests. */
 static bool rail_run(struct te_worker *w, struct te_rail *rail, bool *dry)
 {
-	bool was_open = rail->open;
 	struct te_slice *slice;
 	LIST_HEAD(chain);
 	bool any = false;
@@ -160,6 +172,8 @@ static bool rail_run(struct te_worker *w, struct te_rail *rail, bool *dry)
 
 	/* Nobody is connected to before there is something for it. */
 	*dry = !READ_ONCE(rail->peer->path.nr) && te_path_empty(rail);
+	if (!*dry && !rail->ep)
+		*dry = !te_path_suits(rail);
 	if (*dry)
 		return false;
 	ep = te_rail_ready(w, rail);
@@ -184,10 +198,7 @@ static bool rail_run(struct te_worker *w, struct te_rail *rail, bool *dry)
 		worker_ops(w)->post(ep, &chain, &w->finished);
 		any = true;
 	}
-	WRITE_ONCE(rail->open, room);
-	/* It can take no more, or nothing at all any longer: others may. */
-	if (!room && (any || was_open))
-		te_path_wake(rail->peer);
+	rail_set_hints(rail, room, ep || te_rail_hopeful(rail), any);
 	return any;
 }
 

@@ -142,6 +142,17 @@ int raw_export(int fd, const char *name)
 	return raw_ioctl(fd, TE_IOC_SEGMENT_EXPORT, &a);
 }
 
+uint32_t raw_transport(void)
+{
+	static const char * const names[] = { "any", "rdma", "tcp", "local" };
+	const char *name = getenv("TE_TRANSPORT") ?: "rdma";
+	uint32_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names) && strcmp(name, names[i]); i++)
+		;
+	return i;
+}
+
 void raw_fill_open(struct te_ioc_segment_open *o, const char *name)
 {
 	memset(o, 0, sizeof(*o));
@@ -150,6 +161,7 @@ void raw_fill_open(struct te_ioc_segment_open *o, const char *name)
 	inet_pton(AF_INET, te_peer_addr(), o->addr);
 	o->name = (uintptr_t)name;
 	o->name_len = strlen(name);
+	o->transport = raw_transport();
 	o->timeout_ms = 30000;
 }
 

@@ -335,6 +335,7 @@ TEST_F_TIMEOUT(stopped, debugger_writes, SLOW)
 	EXPECT_EQ((long)word, ptrace(PTRACE_PEEKDATA, self->child.pid,
 				     a.mem + 64, NULL));
 	EXPECT_EQ(0, errno);
+	EXPECT_EQ(0, await_progress());
 	EXPECT_EQ(0, go_trace(self->child.pid));
 	ASSERT_EQ(0, proc_put(self->child.to, "c", 1));
 	EXPECT_EQ(0, proc_wait(&self->child));

@@ -89,7 +89,8 @@ te()
 	shift 3
 	te_load "$qps"
 	"$@" "$bench" --mode=initiator --operation="$op" --block_size="$size" \
-		--segment_id="$TE_ADDR_B/bench" --batch_size=$depth \
+		--segment_id="$TE_ADDR_B/bench" --protocol=rdma \
+		--batch_size=$depth \
 		--buffer_size="$((size < 65536 ? 65536 : size))" --share \
 		--duration="$secs" --json \
 		>"$dir/out" 2>"$dir/err" || die "te-bench $op $size: status $?"

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/../.."
 vm=selftests/vm
 out=build/demo
 archive=$out/archive.tar
-ROWS=4
+ROWS=6
 
 # The first modules by name, until there are 64 MiB.
 make_archive()

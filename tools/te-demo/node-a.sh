@@ -25,19 +25,22 @@ field()
 	sed -E "s/.*\"$1\":\"?([^,\"}]*).*/\1/" <<<"$result"
 }
 
-# bench read|write
+# bench rdma|tcp read|write
 bench()
 {
-	local result
+	local result protocol=$1
+	shift
 	result=$(build/tools/te-bench/te-bench --segment_id="$host/te-bench" \
-		--operation="$1" --duration=5 --verify --json)
+		--protocol="$protocol" --operation="$1" --duration=5 --verify --json)
 	echo "$result"
-	printf '%s;%s;%.2f;%.1f;%s\n' "te-bench $1, 64 KiB" \
+	printf '%s;%s;%.2f;%.1f;%s\n' "te-bench $1, 64 KiB, $protocol" \
 		"$(field bytes)" "$(field seconds)" "$(field mb_per_s)" \
 		"both sides $(field verify)" >>"$rows"
 }
 
 fetch
-bench read
-bench write
+bench rdma read
+bench rdma write
+bench tcp read
+bench tcp write
 "$demo" bye "$host"

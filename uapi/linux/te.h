@@ -102,8 +102,8 @@
 
 /* Features (te_ioc_info.features). A bit that is clear: -EOPNOTSUPP. */
 #define TE_FEAT_RDMA		(1ULL << 0)	/* built with the rdma transport */
-#define TE_FEAT_TCP		(1ULL << 1)
-#define TE_FEAT_LOCAL		(1ULL << 2)
+#define TE_FEAT_TCP		(1ULL << 1)	/* and the tcp one */
+#define TE_FEAT_LOCAL		(1ULL << 2)	/* and the local one */
 #define TE_FEAT_CANCEL		(1ULL << 3)
 #define TE_FEAT_PRIORITY	(1ULL << 4)
 #define TE_FEAT_TOKEN		(1ULL << 5)
@@ -449,7 +449,10 @@ struct te_ioc_segment_export {
  * @port: in, TCP port in host byte order, 0: TE_DEFAULT_PORT
  * @addr: in, address in network byte order; IPv4: the first 4 bytes, rest zero
  * @scope_id: in, interface of a link-local IPv6 address, else 0
- * @transport: in, TE_ANY, TE_RDMA, TE_TCP or TE_LOCAL
+ * @transport: in, TE_RDMA, TE_TCP or TE_LOCAL (this node's segments only) force
+ *	it: what cannot go that way is refused at submit (ENXIO), or waits. TE_ANY:
+ *	local for this node, else RDMA while it can, else TCP, for each part of a
+ *	request anew
  * @name: in, pointer to the name
  * @name_len: in, bytes
  * @token_len: in, 0 (TE_FEAT_TOKEN)

@@ -2,6 +2,7 @@
 /*
  * core/tests: the fixture; see fixture.h.
  */
+#include <net/net_namespace.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -117,7 +118,7 @@ struct core_fixture *core_fixture_create(struct kunit *test,
 	f->devs[1].id = 1;
 	f->ring = te_ring_create(CORE_RING_ENTRIES, 2 * (CORE_NR_TASKS + 1));
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, f->ring);
-	f->peer = te_peer_create(&in6addr_loopback, 0);
+	f->peer = te_peer_create(&init_net, &in6addr_loopback, 0);
 	KUNIT_ASSERT_NOT_NULL(test, f->peer);
 	f->seg = te_seg_create(f->peer, TE_ANY);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, f->seg);

@@ -5,6 +5,7 @@
  * test maps; nothing is moved.
  */
 #include <kunit/test.h>
+#include <net/net_namespace.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/sched.h>
@@ -45,7 +46,7 @@ static int prepare_init(struct kunit *test)
 	KUNIT_ASSERT_LT(test, f->area, -4096UL);
 	f->space = te_space_create(current->mm);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, f->space);
-	f->peer = te_peer_create(&in6addr_loopback, 0);
+	f->peer = te_peer_create(&init_net, &in6addr_loopback, 0);
 	KUNIT_ASSERT_NOT_NULL(test, f->peer);
 	f->seg = te_seg_create(f->peer, TE_ANY);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, f->seg);

@@ -5,6 +5,7 @@
  * stand-ins that count.
  */
 #include <kunit/test.h>
+#include <net/net_namespace.h>
 #include <linux/slab.h>
 
 #include "endpoint/endpoint.h"
@@ -65,7 +66,7 @@ static int ep_init(struct kunit *test)
 	f->mover.dev = &f->dev;
 	f->mover.look = fixture_look;
 	f->mover.gone = fixture_gone;
-	f->peer = te_peer_create(&in6addr_loopback, 0);
+	f->peer = te_peer_create(&init_net, &in6addr_loopback, 0);
 	KUNIT_ASSERT_NOT_NULL(test, f->peer);
 	f->ep = kzalloc(sizeof(*f->ep), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f->ep);

@@ -4,6 +4,7 @@
  * is refused, what is found at which address and with which key.
  */
 #include <kunit/test.h>
+#include <net/net_namespace.h>
 #include <linux/sizes.h>
 
 #include "mem/mem.h"
@@ -35,7 +36,7 @@ static int seg_init(struct kunit *test)
 
 	f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f);
-	f->peer = te_peer_create(&in6addr_loopback, 0);
+	f->peer = te_peer_create(&init_net, &in6addr_loopback, 0);
 	KUNIT_ASSERT_NOT_NULL(test, f->peer);
 	f->seg = te_seg_create(f->peer, TE_ANY);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, f->seg);

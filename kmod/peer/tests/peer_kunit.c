@@ -4,6 +4,7 @@
  * peers, and the connections that a peer may have. Other peers may live meanwhile.
  */
 #include <kunit/test.h>
+#include <net/net_namespace.h>
 #include <linux/bits.h>
 
 #include "peer/peer.h"
@@ -27,7 +28,7 @@ static void conn_init(struct peer_conn *c)
 
 static struct te_peer *peer_create(struct kunit *test)
 {
-	struct te_peer *peer = te_peer_create(&in6addr_loopback, 7);
+	struct te_peer *peer = te_peer_create(&init_net, &in6addr_loopback, 7);
 
 	KUNIT_ASSERT_NOT_NULL(test, peer);
 	return peer;

@@ -684,7 +684,7 @@ static int conn_hello_recode(struct kunit *test, const void *buf, size_t len,
 	if (refused(test, ret, &msg, sizeof(msg)))
 		return ret;
 	KUNIT_EXPECT_GE(test, msg.kind, TE_WIRE_CONN_DATA);
-	KUNIT_EXPECT_LE(test, msg.kind, TE_WIRE_CONN_SERVICE);
+	KUNIT_EXPECT_LE(test, msg.kind, TE_WIRE_CONN_LANE);
 	KUNIT_EXPECT_LT(test, msg.dev_id, TE_WIRE_MAX_DEVS);
 	KUNIT_EXPECT_LT(test, msg.qp_index, msg.nr_qps);
 	te_wire_conn_hello_encode(out, &msg);

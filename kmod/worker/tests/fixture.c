@@ -2,6 +2,7 @@
 /*
  * worker/tests/fixture: see fixture.h. Each suite has its own; nothing is shared.
  */
+#include <net/net_namespace.h>
 #include <linux/err.h>
 
 #include "worker/tests/fixture.h"
@@ -17,7 +18,7 @@ void worker_far_make(struct kunit *test, struct worker_far *far)
 	};
 	const __le32 key = cpu_to_le32(1);
 
-	far->peer = te_peer_create(&in6addr_loopback, 0);
+	far->peer = te_peer_create(&init_net, &in6addr_loopback, 0);
 	KUNIT_ASSERT_NOT_NULL(test, far->peer);
 	far->seg = te_seg_create(far->peer, TE_ANY);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(far->seg));

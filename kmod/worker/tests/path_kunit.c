@@ -45,6 +45,9 @@ struct path_fixture {
 	u32 nr_batches;
 };
 
+static const struct te_transport_ops near_ops = { .transport = TE_RDMA };
+static const struct te_transport_ops later_ops = { .transport = TE_TCP };
+
 static void path_kick(struct te_mover *mover)
 {
 	container_of(mover->dev, struct path_side, dev)->kicks++;
@@ -58,6 +61,7 @@ static void make_side(struct kunit *test, struct path_fixture *f, u32 i)
 	side->set = kunit_kzalloc(test, struct_size(side->set, worker, 1),
 				  GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, side->set);
+	side->dev.ops = &near_ops;
 	side->dev.id = i;
 	side->dev.numa_node = i;
 	side->set->dev = &side->dev;
@@ -388,6 +392,73 @@ static void near_rail_is_preferred(struct kunit *test)
 	te_slice_complete(pull_one(test, 0));
 }
 
+/* TCP has what RDMA is not able to carry, however full RDMA is. */
+static void later_transport_waits(struct kunit *test)
+{
+	struct path_fixture *f = test->priv;
+	struct path_side *sides = f->sides;
+
+	sides[1].dev.ops = &later_ops;
+	sides[0].rail.able = true;
+	submit(test, 1, 1, 2 * SLICE);
+	KUNIT_EXPECT_FALSE(test, te_path_suits(&sides[1].rail));
+	expect_dry(test, 1);
+	sides[0].rail.able = false;
+	te_path_wake(f->far.peer);
+	KUNIT_EXPECT_TRUE(test, te_path_suits(&sides[1].rail));
+	te_slice_complete(pull_one(test, 1));
+	sides[0].rail.able = true;
+	expect_dry(test, 1);
+	te_slice_complete(pull_one(test, 0));
+}
+
+/* Little work does not wake TCP alone, though it could take it. */
+static void later_transport_is_not_woken(struct kunit *test)
+{
+	struct path_fixture *f = test->priv;
+	struct path_side *sides = f->sides;
+
+	sides[1].dev.ops = &later_ops;
+	expect_dry(test, 0);
+	expect_dry(test, 1);
+	sides[0].rail.able = true;
+	sides[1].rail.open = true;
+	sides[0].kicks = 0;
+	submit(test, 1, 1, SLICE);
+	KUNIT_EXPECT_EQ(test, sides[0].kicks, 1);
+	te_slice_complete(pull_one(test, 0));
+}
+
+/* Its only way goes, though others stay. */
+static void forced_transport_goes(struct kunit *test)
+{
+	struct path_fixture *f = test->priv;
+	struct path_side *sides = f->sides;
+	struct te_batch *batch;
+
+	sides[1].dev.ops = &later_ops;
+	f->far.seg->transport = TE_RDMA;
+	batch = submit(test, 1, 2, SLICE);
+	del_rail(&sides[0]);
+	expect_ended(test, batch, 0, TE_FAILED, -ENODEV);
+	expect_ended(test, batch, 1, TE_FAILED, -ENODEV);
+}
+
+/* A segment that must go one way goes no other. */
+static void forced_transport(struct kunit *test)
+{
+	struct path_fixture *f = test->priv;
+	struct path_side *sides = f->sides;
+
+	sides[1].dev.ops = &later_ops;
+	sides[0].rail.able = true;
+	f->far.seg->transport = TE_TCP;
+	submit(test, 1, 1, SLICE);
+	KUNIT_EXPECT_FALSE(test, te_path_suits(&sides[0].rail));
+	expect_dry(test, 0);
+	te_slice_complete(pull_one(test, 1));
+}
+
 /* A rail that leaves a task to a nearer one tells it; that one may have rested. */
 static void who_passes_by_tells(struct kunit *test)
 {
@@ -528,6 +599,10 @@ static struct kunit_case te_path_cases[] = {
 	KUNIT_CASE(last_rail_ends_all),
 	KUNIT_CASE(misfits_are_passed_by),
 	KUNIT_CASE(near_rail_is_preferred),
+	KUNIT_CASE(later_transport_waits),
+	KUNIT_CASE(later_transport_is_not_woken),
+	KUNIT_CASE(forced_transport),
+	KUNIT_CASE(forced_transport_goes),
 	KUNIT_CASE(who_passes_by_tells),
 	KUNIT_CASE(near_rail_without_key_does_not_count),
 	KUNIT_CASE(stopping_rail_is_not_woken),

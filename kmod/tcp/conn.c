@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * tcp/conn: the answering side: lanes of peers.
+ *
+ * A lane must begin with the token of a live session and its generation, else it
+ * is told why and closed. From then on it is served by a work item, one request
+ * at a time, in turn with others. Nothing is allocated for a request; its region is
+ * looked up anew for each step of it and held for that step only, so that a
+ * region which is revoked is out of reach at once, whatever the peer does.
+ *
+ * What a request may not have is refused and costs nothing else: the bytes that
+ * came with it are read and forgotten. What is not a request ends the lane.
+ *
+ * The peer's death and the work itself end a lane; it is gone when the work has
+ * run for the last time.
+ */
+#include <linux/err.h>
+#include <linux/net.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+#include <net/sock.h>
+
+#include "event/count.h"
+#include "fault/fault.h"
+#include "tcp/tcp.h"
+
+/* Lanes of all peers. */
+#define TE_TCP_MAX_CONNS	16384
+
+/* Where a lane is with its request. */
+enum te_tcp_step {
+	TE_TCP_REQUEST,		/* it comes */
+	TE_TCP_TAKE,		/* WRITE: its bytes come */
+	TE_TCP_DROP,		/* refused WRITE: its bytes come */
+	TE_TCP_ANSWER,		/* the answer goes out */
+	TE_TCP_GIVE,		/* READ: its bytes go out */
+};
+
+/* te_tcp_conn.bits */
+#define TE_TCP_CLOSING		0
+
+/**
+ * struct te_tcp_conn - a lane, answering side
+ * @conn: on its peer's list
+ * @lane: its socket
+ * @peer: whose it is; holds a reference
+ * @bits: TE_TCP_CLOSING
+ * @work: serves it, and frees it in the end
+ * @step: te_tcp_step; the work's, like all below
+ * @req: request that is served
+ * @off: bytes of it that have come or gone
+ */
+struct te_tcp_conn {
+	struct te_conn conn;
+	struct te_tcp_lane lane;
+	struct te_peer *peer;
+	unsigned long bits;
+	struct work_struct work;
+	enum te_tcp_step step;
+	struct te_msg_lane req;
+	u32 off;
+};
+
+static atomic_t te_tcp_conns = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(te_tcp_conns_gone);
+
+static void conn_call(struct sock *sk)
+{
+	struct te_tcp_conn *tc;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	tc = sk->sk_user_data;
+	if (tc)
+		queue_work(te_tcp_wq, &tc->work);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* Context: te_peer.lock held. */
+static void conn_kill(struct te_conn *conn)
+{
+	struct te_tcp_conn *tc = container_of(conn, struct te_tcp_conn, conn);
+
+	set_bit(TE_TCP_CLOSING, &tc->bits);
+	queue_work(te_tcp_wq, &tc->work);
+}
+
+static void conn_destroy(struct te_tcp_conn *tc)
+{
+	te_peer_put(tc->peer);
+	kfree(tc);
+	te_count(TE_NR_ENDPOINTS, -1);
+	if (atomic_dec_and_test(&te_tcp_conns))
+		wake_up(&te_tcp_conns_gone);
+}
+
+/* From the work: nobody else is left that could queue it afterwards. */
+static void conn_end(struct te_tcp_conn *tc)
+{
+	te_tcp_close(&tc->lane);
+	te_peer_del_conn(tc->peer, &tc->conn);
+	cancel_work(&tc->work);
+	conn_destroy(tc);
+}
+
+static u32 refusal(long error)
+{
+	switch (error) {
+	case -ENOENT:
+		return TE_WIRE_ERR_GONE;
+	default:
+		return TE_WIRE_ERR_REFUSED;
+	}
+}
+
+/*
+ * The region of the request, for one step. Return: it, to be given back with
+ * te_mr_put_remote(), or ERR_PTR: what the peer asked for it cannot have.
+ */
+static struct te_mr *conn_find_mr(struct te_tcp_conn *tc)
+{
+	const struct te_msg_lane *req = &tc->req;
+	struct te_space *space;
+	struct te_mr *mr;
+
+	space = te_space_granted(tc->peer, req->segment);
+	if (!space)
+		return ERR_PTR(-ENOENT);
+	mr = te_mr_find_remote(space, req->mr_id,
+			       req->type == TE_WIRE_LANE_READ ? TE_REMOTE_READ :
+								TE_REMOTE_WRITE,
+			       req->addr, req->length);
+	te_space_put(space);
+	if (!IS_ERR(mr) && !te_tcp_key_fits(mr, req->key)) {
+		te_mr_put_remote(mr);
+		mr = ERR_PTR(-ENOENT);
+	}
+	return mr;
+}
+
+static void conn_answer(struct te_tcp_conn *tc, u32 status)
+{
+	te_tcp_set_frame(&tc->lane, &(struct te_msg_lane) {
+		.type = tc->req.type + 1,
+		.tag = tc->req.tag,
+		.status = status,
+		.length = tc->req.length,
+	});
+	tc->off = status == TE_WIRE_OK ? 0 : tc->req.length;
+	tc->step = TE_TCP_ANSWER;
+}
+
+/* The steps. Return: bytes it cost, -EAGAIN, or what ends the lane. */
+static int conn_request(struct te_tcp_conn *tc)
+{
+	struct te_mr *mr;
+	int ret;
+
+	ret = te_tcp_recv_frame(&tc->lane, &tc->req);
+	if (ret < 0)
+		return ret;
+	if (tc->req.type != TE_WIRE_LANE_READ &&
+	    tc->req.type != TE_WIRE_LANE_WRITE)
+		return -EBADMSG;
+	tc->off = 0;
+	if (tc->req.type == TE_WIRE_LANE_WRITE) {
+		tc->step = TE_TCP_TAKE;
+		return sizeof(tc->lane.rx);
+	}
+	mr = conn_find_mr(tc);
+	if (IS_ERR(mr)) {
+		conn_answer(tc, refusal(PTR_ERR(mr)));
+	} else {
+		te_mr_put_remote(mr);
+		conn_answer(tc, TE_WIRE_OK);
+	}
+	return sizeof(tc->lane.rx);
+}
+
+static int conn_take(struct te_tcp_conn *tc)
+{
+	u32 left = tc->req.length - tc->off;
+	struct te_mr *mr = conn_find_mr(tc);
+	u32 nr, bytes;
+	int ret;
+
+	if (IS_ERR(mr)) {
+		tc->req.status = refusal(PTR_ERR(mr));
+		tc->step = TE_TCP_DROP;
+		return 0;
+	}
+	nr = te_mr_bvecs(mr, tc->req.addr - mr->base + tc->off, left,
+			 tc->lane.bv, TE_TCP_BVECS, &bytes);
+	ret = te_tcp_recv_pages(&tc->lane, nr, bytes);
+	te_mr_put_remote(mr);
+	if (ret < 0)
+		return ret;
+	tc->off += ret;
+	if (tc->off == tc->req.length)
+		conn_answer(tc, TE_WIRE_OK);
+	return ret;
+}
+
+static int conn_drop(struct te_tcp_conn *tc)
+{
+	int ret;
+
+	ret = te_tcp_skip(&tc->lane, tc->req.length - tc->off);
+	if (ret < 0)
+		return ret;
+	tc->off += ret;
+	if (tc->off == tc->req.length)
+		conn_answer(tc, tc->req.status);
+	return ret;
+}
+
+static int conn_say(struct te_tcp_conn *tc)
+{
+	bool gives = tc->req.type == TE_WIRE_LANE_READ &&
+		     tc->off < tc->req.length;
+	int ret;
+
+	ret = te_tcp_send_frame(&tc->lane, gives);
+	if (ret)
+		return ret;
+	tc->step = gives ? TE_TCP_GIVE : TE_TCP_REQUEST;
+	return sizeof(tc->lane.tx);
+}
+
+/* A region that went after the answer began cannot be taken back: end the lane. */
+static int conn_give(struct te_tcp_conn *tc)
+{
+	u32 left = tc->req.length - tc->off;
+	struct te_mr *mr = conn_find_mr(tc);
+	u32 nr, bytes;
+	int ret;
+
+	if (IS_ERR(mr))
+		return -ESTALE;
+	nr = te_mr_bvecs(mr, tc->req.addr - mr->base + tc->off, left,
+			 tc->lane.bv, TE_TCP_BVECS, &bytes);
+	ret = te_tcp_send_pages(&tc->lane, nr, bytes, false);
+	te_mr_put_remote(mr);
+	if (ret < 0)
+		return ret;
+	tc->off += ret;
+	if (tc->off == tc->req.length)
+		tc->step = TE_TCP_REQUEST;
+	return ret;
+}
+
+static int conn_step(struct te_tcp_conn *tc)
+{
+	switch (tc->step) {
+	case TE_TCP_REQUEST:
+		return conn_request(tc);
+	case TE_TCP_TAKE:
+		return conn_take(tc);
+	case TE_TCP_DROP:
+		return conn_drop(tc);
+	case TE_TCP_ANSWER:
+		return conn_say(tc);
+	case TE_TCP_GIVE:
+		return conn_give(tc);
+	}
+	return -EPROTO;
+}
+
+static void conn_work(struct work_struct *work)
+{
+	struct te_tcp_conn *tc = container_of(work, struct te_tcp_conn, work);
+	u32 cost = 0;
+	int ret;
+
+	while (cost < TE_TCP_BUDGET) {
+		if (test_bit(TE_TCP_CLOSING, &tc->bits)) {
+			conn_end(tc);
+			return;
+		}
+		ret = conn_step(tc);
+		if (ret == -EAGAIN)
+			return;
+		if (ret < 0) {
+			if (ret == -EBADMSG)
+				pr_notice_ratelimited("te: lane of %pI6c: not what we speak\n",
+						      &tc->peer->addr);
+			conn_end(tc);
+			return;
+		}
+		cost += ret;
+		cond_resched();
+	}
+	/* Others have their turn. */
+	queue_work(te_tcp_wq, &tc->work);
+}
+
+/* Return: TE_WIRE_OK with @peer referenced, or why not. */
+static u32 hello_check(const void *buf, int len, struct te_peer **peer)
+{
+	struct te_msg_conn_hello hello;
+
+	if (te_wire_conn_hello_decode(buf, len, &hello) ||
+	    hello.kind != TE_WIRE_CONN_LANE)
+		return TE_WIRE_ERR_PROTO;
+	if (atomic_read(&te_tcp_conns) >= TE_TCP_MAX_CONNS)
+		return TE_WIRE_ERR_LIMIT;
+	*peer = te_peer_find(hello.token);
+	if (!*peer)
+		return TE_WIRE_ERR_TOKEN;
+	if ((*peer)->boot_gen != hello.boot_gen) {
+		te_peer_put(*peer);
+		return TE_WIRE_ERR_GENERATION;
+	}
+	return TE_WIRE_OK;
+}
+
+/* Strangers are told why, and nothing of us. */
+static int hello_answer(struct te_tcp_lane *lane, u32 status)
+{
+	struct te_msg_conn_reply msg = {
+		.status = status,
+		.boot_gen = status == TE_WIRE_OK ? te_node.boot_gen : 0,
+	};
+	struct te_wire_conn_reply reply;
+
+	te_wire_conn_reply_encode(&reply, &msg);
+	/* The first bytes: there is room for all of them. */
+	return te_tcp_send(lane, &reply, sizeof(reply), false);
+}
+
+static struct te_tcp_conn *conn_create(struct te_peer *peer,
+				       struct socket *sock)
+{
+	struct te_tcp_conn *tc;
+
+	tc = kzalloc(sizeof(*tc), GFP_KERNEL);
+	if (!tc)
+		return NULL;
+	tc->conn.kill = conn_kill;
+	INIT_LIST_HEAD(&tc->conn.link);
+	tc->peer = peer;
+	INIT_WORK(&tc->work, conn_work);
+	tc->lane.sock = sock;
+	te_sock_save(sock, &tc->lane.calls);
+	te_tcp_tune(&tc->lane);
+	atomic_inc(&te_tcp_conns);
+	te_count(TE_NR_ENDPOINTS, 1);
+	return tc;
+}
+
+/* Its peer may be dead already: then it ends in its first run. */
+static void conn_start(struct te_tcp_conn *tc)
+{
+	if (!te_peer_add_conn(tc->peer, &tc->conn))
+		set_bit(TE_TCP_CLOSING, &tc->bits);
+	te_sock_own(tc->lane.sock, tc, conn_call);
+	queue_work(te_tcp_wq, &tc->work);
+}
+
+void te_tcp_accept(struct socket *sock)
+{
+	struct te_wire_conn_hello hello;
+	struct te_tcp_lane lane = { .sock = sock };
+	struct te_tcp_conn *tc = NULL;
+	struct te_peer *peer;
+	u32 status;
+	int n;
+
+	n = te_tcp_recv(&lane, &hello, sizeof(hello));
+	status = hello_check(&hello, max(n, 0), &peer);
+	if (status == TE_WIRE_OK) {
+		tc = conn_create(peer, sock);
+		if (!tc) {
+			te_peer_put(peer);
+			status = TE_WIRE_ERR_NOMEM;
+		}
+	}
+	hello_answer(&lane, status);
+	if (tc)
+		conn_start(tc);
+	else
+		sock_release(sock);
+}
+
+void te_tcp_wait_conns(void)
+{
+	wait_event(te_tcp_conns_gone, !atomic_read(&te_tcp_conns));
+}

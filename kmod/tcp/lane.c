@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * tcp/lane: bytes and pages in and out of a lane's socket.
+ *
+ * For both sides; who uses a lane is its only user, in process context, and never
+ * waits: where a call says -EAGAIN the socket's callback comes when it is worth
+ * another try.
+ */
+#include <linux/net.h>
+#include <linux/tcp.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "tcp/tcp.h"
+
+int te_tcp_send(struct te_tcp_lane *lane, const void *buf, u32 len, bool more)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct kvec iov = { .iov_base = (void *)buf, .iov_len = len };
+
+	if (more)
+		msg.msg_flags |= MSG_MORE;
+	return kernel_sendmsg(lane->sock, &msg, &iov, 1, len);
+}
+
+int te_tcp_send_pages(struct te_tcp_lane *lane, u32 nr, u32 len, bool splice)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+
+	if (splice)
+		msg.msg_flags |= TE_MSG_SPLICE_PAGES;
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, lane->bv, nr, len);
+	return sock_sendmsg(lane->sock, &msg);
+}
+
+static int lane_recv(struct te_tcp_lane *lane, struct msghdr *msg, int flags)
+{
+	int ret;
+
+	flags |= MSG_DONTWAIT | MSG_NOSIGNAL;
+	ret = sock_recvmsg(lane->sock, msg, flags);
+	return ret ? ret : -ECONNRESET;
+}
+
+int te_tcp_recv(struct te_tcp_lane *lane, void *buf, u32 len)
+{
+	struct kvec iov = { .iov_base = buf, .iov_len = len };
+	struct msghdr msg = {};
+
+	iov_iter_kvec(&msg.msg_iter, ITER_DEST, &iov, 1, len);
+	return lane_recv(lane, &msg, 0);
+}
+
+int te_tcp_recv_pages(struct te_tcp_lane *lane, u32 nr, u32 len)
+{
+	struct msghdr msg = {};
+
+	iov_iter_bvec(&msg.msg_iter, ITER_DEST, lane->bv, nr, len);
+	return lane_recv(lane, &msg, 0);
+}
+
+int te_tcp_skip(struct te_tcp_lane *lane, u32 len)
+{
+	struct msghdr msg = {};
+
+	iov_iter_discard(&msg.msg_iter, ITER_DEST, len);
+	return lane_recv(lane, &msg, MSG_TRUNC);
+}
+
+int te_tcp_recv_frame(struct te_tcp_lane *lane, struct te_msg_lane *msg)
+{
+	int ret;
+
+	while (lane->rx_have < sizeof(lane->rx)) {
+		ret = te_tcp_recv(lane, (u8 *)&lane->rx + lane->rx_have,
+				  sizeof(lane->rx) - lane->rx_have);
+		if (ret < 0)
+			return ret;
+		lane->rx_have += ret;
+	}
+	lane->rx_have = 0;
+	return te_wire_lane_decode(&lane->rx, msg) ?: 1;
+}
+
+void te_tcp_set_frame(struct te_tcp_lane *lane, const struct te_msg_lane *msg)
+{
+	te_wire_lane_encode(&lane->tx, msg);
+	lane->tx_left = sizeof(lane->tx);
+}
+
+int te_tcp_send_frame(struct te_tcp_lane *lane, bool more)
+{
+	int ret;
+
+	while (lane->tx_left) {
+		ret = te_tcp_send(lane, (u8 *)(&lane->tx + 1) - lane->tx_left,
+				  lane->tx_left, more);
+		if (ret < 0)
+			return ret;
+		lane->tx_left -= ret;
+	}
+	return 0;
+}
+
+void te_tcp_close(struct te_tcp_lane *lane)
+{
+	if (lane->sock)
+		te_sock_abort(lane->sock, &lane->calls);
+	lane->sock = NULL;
+}
+
+void te_tcp_tune(struct te_tcp_lane *lane)
+{
+	tcp_sock_set_user_timeout(lane->sock->sk, TE_TCP_UNACKED_MS);
+	/* A peer that is gone without a word shows though nothing is sent to it. */
+	sock_set_keepalive(lane->sock->sk);
+	tcp_sock_set_keepidle(lane->sock->sk, TE_TCP_UNACKED_MS / 1000);
+	tcp_sock_set_keepintvl(lane->sock->sk, 1);
+	tcp_sock_set_keepcnt(lane->sock->sk, 3);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * tcp: data over TCP. One te_dev for the node, whose endpoints are a few lanes
+ * each: connections to the listener of the peer's sessions.
+ *
+ *   dev.c   the dev and its movers
+ *   lane.c  a lane's socket: headers and pages in and out, either side
+ *   ep.c    asking: endpoints; the mover alone reads and writes their lanes
+ *   conn.c  answering: lanes of peers; a work item each, one at a time
+ *
+ * A lane carries requests one way and answers the other, in the same order, see
+ * struct te_wire_lane. What is sent from a task's pages is spliced, not copied: the
+ * answer to a WRITE says that the peer has read it all. What answers a READ is
+ * copied, so that a region can be revoked at once.
+ */
+#ifndef TE_TCP_H
+#define TE_TCP_H
+
+#include <linux/bvec.h>
+#include <linux/llist.h>
+#include <linux/sizes.h>
+#include <linux/workqueue.h>
+
+#include "endpoint/endpoint.h"
+#include "sock/sock.h"
+#include "wire/wire.h"
+#include "xport/xport.h"
+
+/* Module parameter: lanes of an endpoint, 1 to TE_TCP_MAX_LANES. */
+extern unsigned int te_tcp_lanes;
+/* Of the listeners of this node; set before te_tcp_init(). */
+extern unsigned short te_tcp_port;
+
+#define TE_TCP_MAX_LANES	16U
+/* Requests on the way on one lane. */
+#define TE_TCP_DEPTH		64U
+/* What one lane may read or write before others get their turn. */
+#define TE_TCP_BUDGET		SZ_1M
+/* A slice with its tail, at any offset in its first page. */
+#define TE_TCP_BVECS		(TE_WIRE_LANE_MAX / SZ_4K + 1)
+/* Unacknowledged for so long, a lane is lost. */
+#define TE_TCP_UNACKED_MS	5000
+
+/**
+ * struct te_tcp_lane - a socket, and the frames that come and go
+ * @sock: NULL: none yet, or not any more
+ * @calls: its original callbacks
+ * @rx: header that comes in
+ * @rx_have: bytes of it
+ * @tx: header that goes out
+ * @tx_left: bytes of it that are not sent
+ * @bv: scratch: pages that bytes come from or go to
+ *
+ * Its user's alone.
+ */
+struct te_tcp_lane {
+	struct socket *sock;
+	struct te_sock_calls calls;
+	struct te_wire_lane rx;
+	u32 rx_have;
+	struct te_wire_lane tx;
+	u32 tx_left;
+	struct bio_vec bv[TE_TCP_BVECS];
+};
+
+/* ---- lane.c. They never wait. -EAGAIN: the callback will tell. */
+/**
+ * te_tcp_send() - bytes of our own
+ * @lane: connected
+ * @buf: copied
+ * @len: bytes
+ * @more: others follow at once
+ *
+ * Return: bytes, -EAGAIN, or what the socket says.
+ */
+int te_tcp_send(struct te_tcp_lane *lane, const void *buf, u32 len, bool more);
+/* The same of the first @nr pages of @lane->bv, @len bytes. @splice: no copy. */
+int te_tcp_send_pages(struct te_tcp_lane *lane, u32 nr, u32 len, bool splice);
+/* Return: bytes, -EAGAIN, -ECONNRESET also for the end of the stream. */
+int te_tcp_recv(struct te_tcp_lane *lane, void *buf, u32 len);
+/* The same into the first @nr pages of @lane->bv. */
+int te_tcp_recv_pages(struct te_tcp_lane *lane, u32 nr, u32 len);
+/* Read and forget. */
+int te_tcp_skip(struct te_tcp_lane *lane, u32 len);
+/* Return: 1 with @msg, -EAGAIN, -EBADMSG, or what the socket says. */
+int te_tcp_recv_frame(struct te_tcp_lane *lane, struct te_msg_lane *msg);
+/* A frame is to go out; te_tcp_send_frame() until it returns 0. */
+void te_tcp_set_frame(struct te_tcp_lane *lane, const struct te_msg_lane *msg);
+int te_tcp_send_frame(struct te_tcp_lane *lane, bool more);
+/* What is on its way is thrown away, and no callback comes any more. */
+void te_tcp_close(struct te_tcp_lane *lane);
+/* As all lanes are set up; connected, or about to be. */
+void te_tcp_tune(struct te_tcp_lane *lane);
+
+/**
+ * struct te_tcp_mover - what a mover polls
+ * @ready: te_tcp_ep.ready_node: something happened on one of its lanes
+ */
+struct te_tcp_mover {
+	struct llist_head ready;
+};
+
+/* ---- dev.c */
+extern struct workqueue_struct *te_tcp_wq;
+int te_tcp_init(void);
+void te_tcp_exit(void);
+/* Is it the one that the key was given for? The caller keeps the region. */
+bool te_tcp_key_fits(struct te_mr *mr, u32 key);
+
+/* ---- ep.c */
+struct te_ep *te_tcp_ep_create(struct te_mover *mover, struct te_peer *peer,
+			       const struct te_rdev *rdev);
+void te_tcp_ep_free(struct te_ep *ep);
+void te_tcp_ep_connect(struct te_ep *ep);
+void te_tcp_ep_close(struct te_ep *ep);
+void te_tcp_ep_reap(struct te_ep *ep, struct list_head *finished);
+const struct te_slice *te_tcp_ep_stuck(struct te_ep *ep);
+u32 te_tcp_ep_room(struct te_ep *ep);
+void te_tcp_post(struct te_ep *ep, struct list_head *slices,
+		 struct list_head *finished);
+u32 te_tcp_poll(struct te_mover *mover, struct list_head *finished);
+bool te_tcp_arm(struct te_mover *mover);
+
+/* ---- conn.c */
+/* For te_session_set_lane(). */
+void te_tcp_accept(struct socket *sock);
+/* All peers are dead: wait until their lanes are gone. */
+void te_tcp_wait_conns(void);
+
+#endif /* TE_TCP_H */

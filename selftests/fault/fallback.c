@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A segment that may go any way: RDMA carries it while a NIC can, TCP when none
+ * is left, and RDMA again when one is back; no task fails for it, no byte is
+ * wrong. te is kept from knowing that the peer is itself: it would just copy.
+ */
+#include <stdlib.h>
+
+#include "lib/fault.h"
+#include "lib/nic.h"
+#include "lib/test.h"
+#include "lib/pair.h"
+
+#define LEN	(200 * KIB)
+#define NR	500
+
+FIXTURE(fallback)
+{
+	struct pair p;
+	uint32_t batch;
+};
+
+FIXTURE_SETUP(fallback)
+{
+	struct pair_opts o = { .cq_entries = 1024, .task_slots = 1024 };
+
+	ASSERT_EQ(0, te_settle());
+	te_fault_arm("own", 0, EPERM);
+	ASSERT_EQ(0, setenv("TE_TRANSPORT", "any", 1));
+	ASSERT_EQ(0, pair_open(&self->p, &o));
+}
+
+FIXTURE_TEARDOWN(fallback)
+{
+	pair_close(&self->p);
+	te_fault_fired("own");
+	CLEAN();
+}
+
+/* Bytes that both ends of the wire have sent: RDMA's only. */
+static unsigned long long wire_bytes(void)
+{
+	static const char * const files[] = {
+		"/sys/class/net/va/statistics/tx_bytes",
+		"/sys/class/net/vb/statistics/tx_bytes",
+	};
+	unsigned long long sum = 0, n;
+	size_t i;
+	FILE *f;
+
+	for (i = 0; i < ROWS(files); i++) {
+		f = fopen(files[i], "re");
+		if (!f)
+			return 0;
+		if (fscanf(f, "%llu", &n) == 1)
+			sum += n;
+		fclose(f);
+	}
+	return sum;
+}
+
+static int start(struct pair *p, uint32_t op, uint32_t *batch)
+{
+	struct te_batch_opts o = {
+		.sz = sizeof(o),
+		.deadline_ms = 2 * TE_WAIT_MS,
+	};
+	static struct te_request r[NR];
+	uint32_t i;
+	int ret;
+
+	area_fill(&p->local, te_now_ms());
+	for (i = 0; i < NR; i++)
+		r[i] = pair_req(p, op, 8 * KIB, 8 * KIB, LEN);
+	pair_expect(p, &r[0]);
+	ret = te_batch_alloc(p->ini, NR, &o, batch);
+	return ret ?: te_submit(p->ini, *batch, r, NR);
+}
+
+/* Until some are done, or all. */
+static int await_done(struct pair *p, uint32_t batch, uint32_t nr)
+{
+	unsigned long long end = te_now_ms() + TE_WAIT_MS;
+	struct te_status st;
+	uint32_t i, done;
+
+	do {
+		for (i = 0, done = 0; i < NR; i++) {
+			if (te_status(p->ini, batch, i, &st))
+				return -EINVAL;
+			if (st.state == TE_COMPLETED && st.bytes == LEN)
+				done++;
+			else if (st.state > TE_PENDING)
+				return st.error ?: -EBADE;
+		}
+		if (done >= nr)
+			return 0;
+		te_sleep_ms(1);
+	} while (te_now_ms() < end);
+	return -ETIME;
+}
+
+static int finish(struct pair *p, uint32_t batch)
+{
+	int ret = await_done(p, batch, NR);
+
+	ret = ret ?: te_batch_free(p->ini, batch);
+	return ret ?: pair_check(p);
+}
+
+/* Small work until RDMA has carried its bytes: 0, or why not. */
+static int await_rdma(struct pair *p)
+{
+	unsigned long long end = te_now_ms() + TE_WAIT_MS, was;
+	int ret;
+
+	do {
+		was = wire_bytes();
+		ret = pair_xfer(p, TE_WRITE, 8 * KIB, 8 * KIB, LEN);
+		if (ret || wire_bytes() - was >= LEN)
+			return ret;
+		te_sleep_ms(10);
+	} while (te_now_ms() < end);
+	return -ETIME;
+}
+
+static void goes_and_comes(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(fallback) *self, uint32_t op)
+{
+	struct pair *p = &self->p;
+	unsigned long long was;
+
+	ASSERT_EQ(0, await_rdma(p));
+	ASSERT_EQ(0, start(p, op, &self->batch));
+	ASSERT_EQ(0, await_done(p, self->batch, NR / 10));
+	ASSERT_EQ(0, nic_delete(0) ?: nic_delete(1));
+	EXPECT_EQ(0, finish(p, self->batch));
+
+	/* A whole batch with no NIC at all, begun and ended so. */
+	was = wire_bytes();
+	ASSERT_EQ(0, start(p, op, &self->batch));
+	EXPECT_EQ(0, finish(p, self->batch));
+	EXPECT_GT(LEN, wire_bytes() - was);
+
+	ASSERT_EQ(0, nic_add(0) ?: nic_add(1));
+	EXPECT_EQ(0, await_rdma(p));
+	was = wire_bytes();
+	ASSERT_EQ(0, start(p, op, &self->batch));
+	EXPECT_EQ(0, finish(p, self->batch));
+	/* A NIC that talks to itself sends nothing by wire, so half is a lot. */
+	EXPECT_LT(1ULL * NR * LEN / 4, wire_bytes() - was);
+}
+
+TEST_F_TIMEOUT(fallback, write, SLOW)
+{
+	goes_and_comes(_metadata, self, TE_WRITE);
+}
+
+TEST_F_TIMEOUT(fallback, read, SLOW)
+{
+	goes_and_comes(_metadata, self, TE_READ);
+}
+
+/* One that must be RDMA does not go over TCP: it waits, or is told at once. */
+TEST_F_TIMEOUT(fallback, forced, SLOW)
+{
+	struct pair *p = &self->p;
+	struct te_request r;
+	uint32_t seg, batch;
+
+	ASSERT_EQ(0, setenv("TE_TRANSPORT", "rdma", 1));
+	ASSERT_EQ(0, te_open_segment(p->ini, p->name, &seg));
+	r = pair_req(p, TE_WRITE, 8 * KIB, 8 * KIB, LEN);
+	r.segment = seg;
+	ASSERT_EQ(0, nic_delete(0) ?: nic_delete(1));
+	ASSERT_EQ(0, te_batch_alloc(p->ini, 1, NULL, &batch));
+	EXPECT_EQ(-ENXIO, te_submit(p->ini, batch, &r, 1));
+	EXPECT_EQ(0, pair_xfer(p, TE_WRITE, 8 * KIB, 8 * KIB, LEN));
+	ASSERT_EQ(0, nic_add(0) ?: nic_add(1));
+	EXPECT_EQ(0, te_batch_free(p->ini, batch));
+	EXPECT_EQ(0, te_segment_close(p->ini, seg));
+	EXPECT_EQ(0, pair_check(p));
+}
+
+TEST_HARNESS_MAIN
