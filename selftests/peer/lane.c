@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * TCP lanes of a peer that is not te: a plain socket that says what it likes, with
+ * the token of a session of its own. What it may not have is refused and the lane
+ * goes on; what is not a request ends that lane; nothing of either touches memory,
+ * and others are served.
+ *
+ * Numbers are written down here as they are on the wire, not taken from te.
+ */
+#include <endian.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/test.h"
+#include "lib/pair.h"
+#include "lib/proc.h"
+#include "lib/sock.h"
+
+#define MAGIC		0x65742d74	/* frames of a session */
+#define CONN_MAGIC	0x63742d74	/* hello of a lane */
+#define LANE_MAGIC	0x6c742d74	/* its frames */
+#define HEADER		16
+#define LANE_MAX	(128 * KIB)
+
+enum { SEG_OPEN = 16, SEG_OPENED, SEG_DEVS, SEG_MRS, SEG_KEYS, SEG_READY };
+enum { READ, READ_REPLY, WRITE, WRITE_REPLY };
+enum { OK, PROTO = 4, GONE = 13, TOKEN, GENERATION, REFUSED = 17 };
+
+struct lane_hello {
+	uint32_t magic;
+	uint8_t version, kind, length, reserved;
+	uint64_t token, boot_gen;
+	uint32_t dev_id;
+	uint16_t index, nr;
+	uint64_t reserved1[2];
+} __attribute__((packed));
+
+struct frame {
+	uint32_t magic;
+	uint8_t type, flags;
+	uint16_t reserved;
+	uint32_t tag, status, segment, mr_id, key, length;
+	uint64_t addr;
+	uint32_t crc, reserved1;
+} __attribute__((packed));
+
+/* What the session tells of the region: a good READ of all of it, and more. */
+struct told {
+	int session;
+	uint64_t token, boot_gen, base, length;
+	uint32_t segment, mr_id, key;
+};
+
+FIXTURE(lane)
+{
+	struct pair p;
+	struct told t;
+};
+
+/* Lets te dial a listener of ours, in a child, and takes its hello. */
+static int dial(void *arg, int in, int out)
+{
+	char url[64];
+	uint32_t seg;
+	struct te *te;
+
+	(void)in;
+	(void)out;
+	snprintf(url, sizeof(url), "%s:%u/name", te_peer_addr(),
+		 *(uint16_t *)arg);
+	return te_open(&te, NULL) ?: te_segment_open(te, url, NULL, &seg);
+}
+
+static long receive_frame(int fd, unsigned char *buf, size_t max)
+{
+	uint32_t len;
+
+	if (sock_receive(fd, buf, HEADER, TE_WAIT_MS) != HEADER)
+		return -EPIPE;
+	memcpy(&len, buf + 8, 4);
+	if (le32toh(len) > max - HEADER)
+		return -EMSGSIZE;
+	len = le32toh(len);
+	return sock_receive(fd, buf + HEADER, len, TE_WAIT_MS) == (long)len ?
+	       (long)len : -EPIPE;
+}
+
+static long catch_hello(unsigned char *buf, size_t max)
+{
+	struct proc child;
+	uint16_t port = 0;
+	int listener = sock_listen(4, &port);
+	long n;
+	int fd;
+
+	if (listener < 0 || proc_start(&child, dial, &port))
+		return -1;
+	fd = accept(listener, NULL, NULL);
+	n = receive_frame(fd, buf, max);
+	proc_kill(&child);
+	close(fd);
+	close(listener);
+	return n < 0 ? n : n + HEADER;
+}
+
+static uint32_t get32(const unsigned char *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, 4);
+	return le32toh(v);
+}
+
+static uint64_t get64(const unsigned char *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, 8);
+	return le64toh(v);
+}
+
+static int ask_for(int fd, const char *name)
+{
+	unsigned char buf[HEADER + 16 + 64] = { 0 };
+	uint32_t words[] = { htole32(MAGIC), htole32(SEG_OPEN),
+			     htole32(16 + strlen(name)), 0, htole32(1), 0,
+			     htole32(strlen(name)), 0 };
+
+	memcpy(buf, words, sizeof(words));
+	memcpy(buf + sizeof(words), name, strlen(name));
+	return sock_send(fd, buf, sizeof(words) + strlen(name));
+}
+
+/* The description: one region, and its key on the dev that is TCP. */
+static int hear_of(struct told *t)
+{
+	static unsigned char f[HEADER + 65536];
+	unsigned char *p = f + HEADER;
+	uint32_t tcp = ~0U, shift[32] = { 0 }, page_off = 0, mask = 0;
+	uint32_t i, dev, at = 0;
+
+	do {
+		if (receive_frame(t->session, f, sizeof(f)) < 0)
+			return -EPIPE;
+		switch (f[4]) {
+		case SEG_OPENED:
+			if (get32(p + 4))
+				return -ENOENT;
+			t->segment = get32(p + 8);
+			break;
+		case SEG_DEVS:
+			for (i = 0; i < get32(p + 4); i++) {
+				dev = get32(p + 8 + 32 * i + 20);
+				shift[dev & 31] = p[8 + 32 * i + 18];
+				if (p[8 + 32 * i + 28] == 1)
+					tcp = dev;
+			}
+			break;
+		case SEG_MRS:
+			t->base = get64(p + 8);
+			t->length = get64(p + 16);
+			t->mr_id = get32(p + 24);
+			page_off = get32(p + 32);
+			mask = get32(p + 36);
+			break;
+		case SEG_KEYS:
+			for (dev = 0; dev < tcp && tcp < 32; dev++)
+				if (mask & 1U << dev)
+					at += ((page_off + t->length - 1) >>
+					       shift[dev]) + 1;
+			t->key = get32(p + 16 + 4 * at);
+			break;
+		}
+	} while (f[4] != SEG_READY);
+	return tcp < 32 ? 0 : -ENODEV;
+}
+
+/* A session as te would have it, and the segment of the pair over it. */
+static int begin(struct told *t, const char *name)
+{
+	static unsigned char hello[4096], reply[4096];
+	long n = catch_hello(hello, sizeof(hello));
+
+	if (n < HEADER)
+		return -EIO;
+	t->boot_gen = get64(hello + HEADER + 32);
+	t->session = sock_connect(te_peer_addr(), TE_DEFAULT_PORT);
+	if (t->session < 0)
+		return t->session;
+	if (sock_send(t->session, hello, n) ||
+	    receive_frame(t->session, reply, sizeof(reply)) < 0 ||
+	    get32(reply + HEADER))
+		return -EPROTO;
+	t->token = get64(reply + HEADER + 48);
+	return ask_for(t->session, name) ?: hear_of(t);
+}
+
+FIXTURE_SETUP(lane)
+{
+	ASSERT_EQ(0, te_settle());
+	ASSERT_EQ(0, pair_open(&self->p, NULL));
+	ASSERT_EQ(0, begin(&self->t, self->p.name));
+	ASSERT_EQ((uintptr_t)self->p.remote.p + self->p.margin, self->t.base);
+}
+
+FIXTURE_TEARDOWN(lane)
+{
+	EXPECT_EQ(0, pair_check(&self->p));
+	EXPECT_EQ(0, pair_xfer(&self->p, TE_WRITE, 9 * KIB, 9 * KIB, 100000));
+	close(self->t.session);
+	pair_close(&self->p);
+	CLEAN();
+	EXPECT_EQ(0, te_settle_all());
+}
+
+static struct lane_hello hello_of(const struct told *t)
+{
+	return (struct lane_hello) {
+		.magic = htole32(CONN_MAGIC), .version = 1, .kind = 3,
+		.length = sizeof(struct lane_hello),
+		.token = htole64(t->token), .boot_gen = htole64(t->boot_gen),
+		.nr = htole16(1),
+	};
+}
+
+/* fd, or what te said to the hello, negative; -EPIPE: nothing. */
+static int lane_with(const struct lane_hello *h)
+{
+	int fd = sock_connect(te_peer_addr(), TE_DEFAULT_PORT), one = 1;
+	unsigned char reply[32];
+	int ret = fd;
+
+	if (fd < 0)
+		return fd;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	ret = sock_send(fd, h, sizeof(*h));
+	if (!ret && sock_receive(fd, reply, sizeof(reply), TE_WAIT_MS) !=
+		    sizeof(reply))
+		ret = -EPIPE;
+	if (!ret)
+		ret = -(int)get32(reply + 8);
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+static int lane_open(const struct told *t)
+{
+	struct lane_hello h = hello_of(t);
+
+	return lane_with(&h);
+}
+
+static struct frame request(const struct told *t, uint8_t type, uint64_t off,
+			    uint32_t len)
+{
+	return (struct frame) {
+		.magic = htole32(LANE_MAGIC), .type = type,
+		.tag = htole32(0x1234), .segment = htole32(t->segment),
+		.mr_id = htole32(t->mr_id), .key = htole32(t->key),
+		.length = htole32(len), .addr = htole64(t->base + off),
+	};
+}
+
+/* Its status; with OK and a READ, the bytes are at @buf. Negative: the lane ended. */
+static int ask(int fd, const struct frame *f, unsigned char *buf)
+{
+	uint32_t len = le32toh(f->length);
+	struct frame a;
+	int ret;
+
+	ret = sock_send(fd, f, sizeof(*f));
+	if (!ret && f->type == WRITE)
+		ret = sock_send(fd, buf, len);
+	if (ret || sock_receive(fd, &a, sizeof(a), TE_WAIT_MS) != sizeof(a))
+		return -EPIPE;
+	if (a.magic != htole32(LANE_MAGIC) || a.type != f->type + 1 ||
+	    a.tag != f->tag || a.length != f->length)
+		return -EPROTO;
+	if (!a.status && f->type == READ &&
+	    sock_receive(fd, buf, len, TE_WAIT_MS) != (long)len)
+		return -EPIPE;
+	return le32toh(a.status);
+}
+
+/* It still does what it should. */
+static int lane_works(int fd, const struct told *t, struct pair *p)
+{
+	static unsigned char buf[LANE_MAX];
+	struct frame f = request(t, READ, 100, 5000);
+	int ret = ask(fd, &f, buf);
+
+	return ret ?: memcmp(buf, p->remote.p + p->margin + 100, 5000);
+}
+
+TEST_F_TIMEOUT(lane, good_requests, SLOW)
+{
+	static unsigned char buf[LANE_MAX];
+	struct pair *p = &self->p;
+	struct frame f;
+	int fd = lane_open(&self->t);
+
+	ASSERT_LE(0, fd);
+	pattern_fill(buf, LANE_MAX, 5);
+	f = request(&self->t, WRITE, 4096 - 7, LANE_MAX);
+	EXPECT_EQ(OK, ask(fd, &f, buf));
+	memcpy(p->remote.want + p->margin + 4096 - 7, buf, LANE_MAX);
+	EXPECT_EQ(0, pair_check(p));
+	EXPECT_EQ(0, lane_works(fd, &self->t, p));
+	close(fd);
+}
+
+/* Refused, whatever the direction: the lane goes on, no byte has changed. */
+static const struct refused {
+	const char *desc;
+	int64_t off;
+	uint32_t len, segment, mr_id, key;
+	int status;
+} refused[] = {
+	{ "a byte before it", -1, 1, 0, 0, 0, REFUSED },
+	{ "into it from before", -1, 100, 0, 0, 0, REFUSED },
+	{ "a byte behind it", 1 << 30, 1, 0, 0, 0, REFUSED },
+	{ "out of it", 0, 0, 0, 0, 0, REFUSED },	/* filled in */
+	{ "another segment", 0, 64, 1, 0, 0, GONE },
+	{ "another region", 0, 64, 0, 1, 0, GONE },
+	{ "a region far off", 0, 64, 0, 1U << 31, 0, GONE },
+	{ "another key", 0, 64, 0, 0, 1, GONE },
+};
+
+TEST_F_TIMEOUT(lane, refused, SLOW)
+{
+	static unsigned char buf[LANE_MAX];
+	int fd = lane_open(&self->t), type;
+	size_t i;
+
+	ASSERT_LE(0, fd);
+	for (i = 0; i < ROWS(refused); i++) {
+		struct refused r = refused[i];
+
+		if (!r.len) {
+			r.len = 4096;
+			r.off = self->t.length - 4095;
+		} else if (r.off == 1 << 30) {
+			r.off = self->t.length;
+		}
+		for (type = READ; type <= WRITE; type += WRITE - READ) {
+			struct frame f = request(&self->t, type, r.off, r.len);
+
+			f.segment = htole32(self->t.segment + r.segment);
+			f.mr_id = htole32(self->t.mr_id + r.mr_id);
+			f.key = htole32(self->t.key + r.key);
+			memset(buf, 0xee, r.len);
+			EXPECT_ROW(r.status, ask(fd, &f, buf), "%s, type %d",
+				   r.desc, type);
+			EXPECT_ROW(0, lane_works(fd, &self->t, &self->p),
+				   "%s, type %d", r.desc, type);
+		}
+	}
+	close(fd);
+}
+
+/* A region that peers may only read. */
+TEST_F_TIMEOUT(lane, wrong_direction, SLOW)
+{
+	struct pair_opts o = { .remote_access = TE_REMOTE_READ };
+	unsigned char buf[64] = { 0 };
+	struct frame f;
+	struct told t;
+	struct pair p;
+	int fd;
+
+	ASSERT_EQ(0, pair_open(&p, &o));
+	ASSERT_EQ(0, begin(&t, p.name));
+	fd = lane_open(&t);
+	ASSERT_LE(0, fd);
+	f = request(&t, WRITE, 0, sizeof(buf));
+	EXPECT_EQ(REFUSED, ask(fd, &f, buf));
+	f.type = READ;
+	EXPECT_EQ(OK, ask(fd, &f, buf));
+	EXPECT_EQ(0, pair_check(&p));
+	close(fd);
+	close(t.session);
+	pair_close(&p);
+}
+
+/* Not a request: each ends its lane, and its lane only. */
+static const struct broken {
+	const char *desc;
+	size_t at, len;
+	uint64_t value;
+} broken[] = {
+	{ "magic of a session", 0, 4, MAGIC },
+	{ "an answer to a READ", 4, 1, READ_REPLY },
+	{ "an answer to a WRITE", 4, 1, WRITE_REPLY },
+	{ "no such type", 4, 1, 4 },
+	{ "last type", 4, 1, 255 },
+	{ "no such flag", 5, 1, 2 },
+	{ "last flag", 5, 1, 0x80 },
+	{ "reserved", 6, 2, 1 },
+	{ "a status", 12, 4, 1 },
+	{ "no segment", 16, 4, 0 },
+	{ "no bytes", 28, 4, 0 },
+	{ "a byte too many", 28, 4, LANE_MAX + 1 },
+	{ "all there are", 28, 4, ~0U },
+	{ "round the corner", 32, 8, ~0ULL },
+	{ "checksum without flag", 40, 4, 1 },
+	{ "behind", 44, 4, 1 },
+	{ "HTTP", 0, 8, 0x2f20544547202020 },
+};
+
+TEST_F_TIMEOUT(lane, broken, SLOW)
+{
+	int good = lane_open(&self->t), fd;
+	size_t i;
+
+	ASSERT_LE(0, good);
+	for (i = 0; i < ROWS(broken); i++) {
+		struct frame f = request(&self->t, WRITE, 0, 4096);
+		uint64_t value = htole64(broken[i].value);
+
+		fd = lane_open(&self->t);
+		ASSERT_LE(0, fd);
+		memcpy((char *)&f + broken[i].at, &value, broken[i].len);
+		EXPECT_ROW(0, sock_send(fd, &f, sizeof(f)), "%s",
+			   broken[i].desc);
+		EXPECT_ROW(0, sock_await_close(fd, TE_WAIT_MS), "%s",
+			   broken[i].desc);
+		close(fd);
+		EXPECT_ROW(0, lane_works(good, &self->t, &self->p), "%s",
+			   broken[i].desc);
+	}
+	close(good);
+}
+
+/* Cut anywhere; what did not come does not change. */
+TEST_F_TIMEOUT(lane, cut_anywhere, SLOW)
+{
+	struct linger hard = { .l_onoff = 1 };
+	unsigned char msg[sizeof(struct frame) + 200];
+	struct frame f = request(&self->t, WRITE, 300, 200);
+	unsigned char *at = self->p.remote.p + self->p.margin + 300;
+	size_t cut;
+	int fd;
+
+	memcpy(msg, &f, sizeof(f));
+	/* The bytes that are there: so that no part of it shows. */
+	memcpy(msg + sizeof(f), at, 200);
+	for (cut = 0; cut <= sizeof(msg); cut += 3) {
+		fd = lane_open(&self->t);
+		ASSERT_LE(0, fd);
+		EXPECT_EQ(0, sock_send(fd, msg, cut));
+		if (cut & 1)
+			setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard,
+				   sizeof(hard));
+		close(fd);
+	}
+}
+
+TEST_F_TIMEOUT(lane, byte_by_byte, SLOW)
+{
+	struct frame f = request(&self->t, WRITE, 1000, 300), a;
+	unsigned char msg[sizeof(f) + 300];
+	size_t i;
+	int fd = lane_open(&self->t);
+
+	ASSERT_LE(0, fd);
+	memcpy(msg, &f, sizeof(f));
+	pattern_fill(msg + sizeof(f), 300, 9);
+	for (i = 0; i < sizeof(msg); i++)
+		ASSERT_EQ(0, sock_send(fd, msg + i, 1));
+	ASSERT_EQ((long)sizeof(a), sock_receive(fd, &a, sizeof(a), TE_WAIT_MS));
+	EXPECT_EQ(OK, (int)a.status);
+	memcpy(self->p.remote.want + self->p.margin + 1000, msg + sizeof(f),
+	       300);
+	close(fd);
+}
+
+/* Who asks for much and reads nothing costs a lane, and no memory. */
+TEST_F_TIMEOUT(lane, reads_nothing, SLOW)
+{
+	struct frame f = request(&self->t, READ, 0, LANE_MAX);
+	int fd = lane_open(&self->t), good = lane_open(&self->t), i, ret = 0;
+
+	ASSERT_LE(0, fd);
+	ASSERT_LE(0, good);
+	for (i = 0; i < 100000 && !ret; i++)
+		ret = send(fd, &f, sizeof(f), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+		      sizeof(f) ? 0 : -1;
+	EXPECT_EQ(0, lane_works(good, &self->t, &self->p));
+	close(fd);
+	EXPECT_EQ(0, lane_works(good, &self->t, &self->p));
+	close(good);
+}
+
+TEST_F_TIMEOUT(lane, hellos, SLOW)
+{
+	struct lane_hello h = hello_of(&self->t);
+
+	h.token ^= 1;
+	EXPECT_EQ(-TOKEN, lane_with(&h));
+	h = hello_of(&self->t);
+	h.boot_gen ^= htole64(1);
+	EXPECT_EQ(-GENERATION, lane_with(&h));
+	h = hello_of(&self->t);
+	h.kind = 1;
+	EXPECT_EQ(-PROTO, lane_with(&h));
+	h = hello_of(&self->t);
+	h.version = 99;
+	EXPECT_EQ(-PROTO, lane_with(&h));
+	h = hello_of(&self->t);
+	h.nr = 0;
+	EXPECT_EQ(-PROTO, lane_with(&h));
+}
+
+/* With the session its lanes go. */
+TEST_F_TIMEOUT(lane, session_ends, SLOW)
+{
+	int fd = lane_open(&self->t);
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, lane_works(fd, &self->t, &self->p));
+	shutdown(self->t.session, SHUT_RDWR);
+	EXPECT_EQ(0, sock_await_close(fd, TE_WAIT_MS));
+	close(fd);
+	EXPECT_EQ(-TOKEN, lane_open(&self->t));
+}
+
+TEST_HARNESS_MAIN
