@@ -67,9 +67,10 @@ static const struct {
 } te_rooms[] = {
 	{ te_mem_init, te_mem_exit },
 	{ te_core_init, te_core_exit },
-	{ te_rdma_init, te_rdma_exit },
+	/* Before NICs, which may be more than there are ids. */
 	{ te_tcp_init, te_tcp_exit },
 	{ te_local_init, te_local_exit },
+	{ te_rdma_init, te_rdma_exit },
 	{ te_session_init, te_session_exit },
 	{ te_chardev_init, te_chardev_exit },
 };

@@ -356,9 +356,8 @@ u32 te_mr_bvecs(const struct te_mr *mr, u64 off, u32 len, struct bio_vec *bv,
 		struct bio_vec *last = n ? &bv[n - 1] : NULL;
 
 		if (last && !in_page &&
-		    page_to_pfn(page) ==
-		    page_to_pfn(last->bv_page) +
-		    ((last->bv_offset + last->bv_len) >> PAGE_SHIFT)) {
+		    page == last->bv_page +
+			    ((last->bv_offset + last->bv_len) >> PAGE_SHIFT)) {
 			last->bv_len += step;
 		} else {
 			if (n == max)

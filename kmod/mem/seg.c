@@ -153,7 +153,8 @@ static int devs_put(struct te_seg_devs *devs, const struct te_rdev *rdev)
 		at++;
 	if (at < end && at->dev_id == rdev->dev_id) {
 		/* It may get another address, but keys were counted by this. */
-		if (at->chunk_shift != rdev->chunk_shift)
+		if (at->chunk_shift != rdev->chunk_shift ||
+		    at->transport != rdev->transport)
 			return -EPROTO;
 	} else {
 		memmove(at + 1, at, (end - at) * sizeof(*at));

@@ -257,9 +257,13 @@ void te_session_actor(struct work_struct *work)
 		te_session_close(s, TE_WIRE_ERR_SHUTDOWN, -ECONNRESET);
 	} else if (test_bit(TE_SESSION_EVICT, &s->bits) &&
 		   !list_empty(&s->half_link)) {
+		/* Its hello may be there; what is wrong with it does not matter. */
+		te_session_receive(s, &again);
 		/* No last words: strangers must not keep memory busy. */
-		te_session_count_event(TE_SESSION_EV_REFUSED);
-		te_session_lost(s, -ECONNRESET);
+		if (!list_empty(&s->half_link)) {
+			te_session_count_event(TE_SESSION_EV_REFUSED);
+			te_session_lost(s, -ECONNRESET);
+		}
 	}
 
 	if (s->state == TE_SESSION_DIALING)

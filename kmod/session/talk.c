@@ -253,14 +253,15 @@ static bool session_talks(const struct te_session *s)
  */
 static bool session_is_lane(struct te_session *s)
 {
+	const __le32 magic = cpu_to_le32(TE_WIRE_CONN_MAGIC);
 	struct te_wire_conn_hello hello;
 	int n;
 
 	if (s->state != TE_SESSION_ACCEPTED || s->sock.rx_have)
 		return false;
 	n = te_sock_peek(&s->sock, &hello, sizeof(hello));
-	if (n < (int)sizeof(hello.magic) ||
-	    hello.magic != cpu_to_le32(TE_WIRE_CONN_MAGIC))
+	if (n <= 0 || memcmp(&hello.magic, &magic,
+			     min_t(size_t, n, sizeof(magic))))
 		return false;
 	if (n == sizeof(hello))
 		te_session_hand_over(s);

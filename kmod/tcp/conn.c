@@ -19,6 +19,7 @@
 #include <linux/slab.h>
 #include <linux/wait.h>
 #include <net/sock.h>
+#include <net/tcp.h>
 
 #include "event/count.h"
 #include "fault/fault.h"
@@ -29,6 +30,7 @@
 
 /* Where a lane is with its request. */
 enum te_tcp_step {
+	TE_TCP_START,		/* nobody knows of it yet */
 	TE_TCP_REQUEST,		/* it comes */
 	TE_TCP_TAKE,		/* WRITE: its bytes come */
 	TE_TCP_DROP,		/* refused WRITE: its bytes come */
@@ -71,7 +73,7 @@ static void conn_call(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	tc = sk->sk_user_data;
 	if (tc)
-		queue_work(te_tcp_wq, &tc->work);
+		queue_work(te_tcp_conn_wq, &tc->work);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -81,7 +83,7 @@ static void conn_kill(struct te_conn *conn)
 	struct te_tcp_conn *tc = container_of(conn, struct te_tcp_conn, conn);
 
 	set_bit(TE_TCP_CLOSING, &tc->bits);
-	queue_work(te_tcp_wq, &tc->work);
+	queue_work(te_tcp_conn_wq, &tc->work);
 }
 
 static void conn_destroy(struct te_tcp_conn *tc)
@@ -150,6 +152,21 @@ static void conn_answer(struct te_tcp_conn *tc, u32 status)
 }
 
 /* The steps. Return: bytes it cost, -EAGAIN, or what ends the lane. */
+
+/*
+ * Only here can others get hold of it, and end it: but that is done by this work,
+ * which does not run twice at once. What has come already is read next.
+ */
+static int conn_begin(struct te_tcp_conn *tc)
+{
+	if (!te_peer_add_conn(tc->peer, &tc->conn))
+		return -ECONNRESET;
+	te_delay(TE_DELAY_CONN_PUBLISH);
+	te_sock_own(tc->lane.sock, tc, conn_call);
+	tc->step = TE_TCP_REQUEST;
+	return 0;
+}
+
 static int conn_request(struct te_tcp_conn *tc)
 {
 	struct te_mr *mr;
@@ -162,8 +179,14 @@ static int conn_request(struct te_tcp_conn *tc)
 	    tc->req.type != TE_WIRE_LANE_WRITE)
 		return -EBADMSG;
 	tc->off = 0;
+	/* Checksums there are none yet: not to be promised. */
+	tc->req.status = tc->req.crc_on ? TE_WIRE_ERR_UNSUPPORTED : TE_WIRE_OK;
 	if (tc->req.type == TE_WIRE_LANE_WRITE) {
-		tc->step = TE_TCP_TAKE;
+		tc->step = tc->req.crc_on ? TE_TCP_DROP : TE_TCP_TAKE;
+		return sizeof(tc->lane.rx);
+	}
+	if (tc->req.crc_on) {
+		conn_answer(tc, tc->req.status);
 		return sizeof(tc->lane.rx);
 	}
 	mr = conn_find_mr(tc);
@@ -250,7 +273,15 @@ static int conn_give(struct te_tcp_conn *tc)
 
 static int conn_step(struct te_tcp_conn *tc)
 {
+	/*
+	 * Who asked has given up: what it sent is sent again elsewhere, and must not
+	 * overwrite what came after that. No asker closes one direction only.
+	 */
+	if (inet_sk_state_load(tc->lane.sock->sk) != TCP_ESTABLISHED)
+		return -ECONNRESET;
 	switch (tc->step) {
+	case TE_TCP_START:
+		return conn_begin(tc);
 	case TE_TCP_REQUEST:
 		return conn_request(tc);
 	case TE_TCP_TAKE:
@@ -290,7 +321,7 @@ static void conn_work(struct work_struct *work)
 		cond_resched();
 	}
 	/* Others have their turn. */
-	queue_work(te_tcp_wq, &tc->work);
+	queue_work(te_tcp_conn_wq, &tc->work);
 }
 
 /* Return: TE_WIRE_OK with @peer referenced, or why not. */
@@ -347,15 +378,6 @@ static struct te_tcp_conn *conn_create(struct te_peer *peer,
 	return tc;
 }
 
-/* Its peer may be dead already: then it ends in its first run. */
-static void conn_start(struct te_tcp_conn *tc)
-{
-	if (!te_peer_add_conn(tc->peer, &tc->conn))
-		set_bit(TE_TCP_CLOSING, &tc->bits);
-	te_sock_own(tc->lane.sock, tc, conn_call);
-	queue_work(te_tcp_wq, &tc->work);
-}
-
 void te_tcp_accept(struct socket *sock)
 {
 	struct te_wire_conn_hello hello;
@@ -375,8 +397,9 @@ void te_tcp_accept(struct socket *sock)
 		}
 	}
 	hello_answer(&lane, status);
+	/* From here on it is its work's. */
 	if (tc)
-		conn_start(tc);
+		queue_work(te_tcp_conn_wq, &tc->work);
 	else
 		sock_release(sock);
 }

@@ -18,6 +18,7 @@
 unsigned int te_tcp_lanes = 4;
 unsigned short te_tcp_port;
 struct workqueue_struct *te_tcp_wq;
+struct workqueue_struct *te_tcp_conn_wq;
 
 static struct te_dev *te_tcp_dev;
 
@@ -107,11 +108,14 @@ int te_tcp_init(void)
 	te_tcp_wq = alloc_workqueue("te_tcp", WQ_UNBOUND, 0);
 	if (!te_tcp_wq)
 		return -ENOMEM;
-	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
-	if (!dev) {
-		ret = -ENOMEM;
+	ret = -ENOMEM;
+	te_tcp_conn_wq = alloc_workqueue("te_tcp_conn", WQ_UNBOUND,
+					 2 * num_possible_cpus());
+	if (!te_tcp_conn_wq)
 		goto err_destroy_wq;
-	}
+	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	if (!dev)
+		goto err_destroy_conn_wq;
 	dev->ops = &te_tcp_ops;
 	dev->numa_node = NUMA_NO_NODE;
 	dev->max_ep = U32_MAX;
@@ -120,7 +124,7 @@ int te_tcp_init(void)
 	ret = te_dev_add(dev);
 	if (ret) {
 		kfree(dev);
-		goto err_destroy_wq;
+		goto err_destroy_conn_wq;
 	}
 	dev->self = (struct te_rdev) {
 		.port = te_tcp_port,
@@ -133,6 +137,8 @@ int te_tcp_init(void)
 	te_dev_up(dev);
 	return 0;
 
+err_destroy_conn_wq:
+	destroy_workqueue(te_tcp_conn_wq);
 err_destroy_wq:
 	destroy_workqueue(te_tcp_wq);
 	return ret;
@@ -143,6 +149,7 @@ void te_tcp_exit(void)
 	te_tcp_wait_conns();
 	te_dev_del(te_tcp_dev);
 	te_dev_put(te_tcp_dev);
+	destroy_workqueue(te_tcp_conn_wq);
 	/* Endpoints close in it. */
 	destroy_workqueue(te_tcp_wq);
 }

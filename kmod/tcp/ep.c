@@ -6,7 +6,8 @@
  * mover alone uses the lanes, when their callbacks have queued the endpoint on its
  * list, until it closes it. Another work item then throws the connections away, so
  * that nothing of ours is sent or received any more, and says DEAD; only now does
- * the mover take back what was on the way.
+ * the mover take back what was on the way. Within the node pages are copied as they
+ * are sent: what the other end has received but not read would still refer to them.
  *
  * Slices on a lane stand in the order in which they are sent, which is that of
  * the answers. One lane that is lost takes its endpoint with it: its first slice
@@ -16,6 +17,7 @@
 #include <linux/net.h>
 #include <linux/slab.h>
 #include <net/sock.h>
+#include <net/tcp.h>
 
 #include "fault/fault.h"
 #include "tcp/tcp.h"
@@ -279,7 +281,10 @@ static int asker_fill(struct te_tcp_asker *asker, struct te_slice *slice)
 	return 0;
 }
 
-/* Is this what the first slice waits for, and has it been asked for? */
+/*
+ * Is this what the first slice waits for, and has the peer got all of it? Who answers
+ * before could read from the buffer what is put there later.
+ */
 static bool asker_expects(const struct te_tcp_asker *asker,
 			  const struct te_slice *slice)
 {
@@ -287,7 +292,10 @@ static bool asker_expects(const struct te_tcp_asker *asker,
 	u8 type = slice->task->op == TE_READ ? TE_WIRE_LANE_READ_REPLY :
 					       TE_WIRE_LANE_WRITE_REPLY;
 
-	return slice != asker->next && answer->type == type &&
+	return slice != asker->next &&
+	       !before(READ_ONCE(tcp_sk(asker->lane.sock->sk)->snd_una),
+		       slice->lkey) &&
+	       !answer->crc_on && answer->type == type &&
 	       answer->tag == slice->seq && answer->length == slice->len;
 }
 
@@ -357,11 +365,14 @@ static int asker_say(struct te_tcp_asker *asker)
 			nr = te_slice_bvecs(slice, asker->tx_off,
 					    asker->lane.bv, TE_TCP_BVECS,
 					    &bytes);
-			ret = te_tcp_send_pages(&asker->lane, nr, bytes, true);
+			ret = te_tcp_send_pages(&asker->lane, nr, bytes,
+						!asker->ep->ep.peer->own);
 			if (ret < 0)
 				return ret;
 			asker->tx_off += ret;
 		}
+		/* Sent up to here; TCP needs no key of the region. */
+		slice->lkey = READ_ONCE(tcp_sk(asker->lane.sock->sk)->write_seq);
 		asker->next = asker_after(asker, slice);
 		if (asker->next)
 			asker_ask(asker, asker->next);

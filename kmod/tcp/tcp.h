@@ -101,7 +101,9 @@ struct te_tcp_mover {
 };
 
 /* ---- dev.c */
+/* Endpoints come and go; lanes of peers, which must not hold those up. */
 extern struct workqueue_struct *te_tcp_wq;
+extern struct workqueue_struct *te_tcp_conn_wq;
 int te_tcp_init(void);
 void te_tcp_exit(void);
 /* Is it the one that the key was given for? The caller keeps the region. */

@@ -117,8 +117,7 @@ struct te_health {
  * @recheck: ids of the peer's devs that have changed; te_path.lock
  * @is_short: it gets nothing to connect with, QPs or memory; te_path.lock
  * @open: it could take more at once: a hint for others
- * @able: it is connected, or has not failed to yet: a hint for rails of transports
- *	that come after its own
+ * @able: see te_rail_able(): a hint for rails of transports that come after its own
  * @link: the mover's: with all its rails
  * @active_link: the mover's: with those that pull
  * @ep: the mover's: endpoint in use, or NULL
@@ -243,6 +242,8 @@ void te_path_set_short(struct te_rail *rail, bool is_short);
 bool te_path_suits(struct te_rail *rail);
 /* Let all rails of a peer look for work. */
 void te_path_wake(struct te_peer *peer);
+/* The same, those of @rail's rank only. */
+void te_path_wake_rank(struct te_rail *rail);
 bool te_path_add_rail(struct te_rail *rail);
 void te_path_del_rail(struct te_rail *rail);
 void te_path_scan_all(void);
@@ -252,8 +253,8 @@ void te_path_scan_all(void);
 void te_rail_create_all(struct te_dev *dev);
 /* An endpoint on which slices may be posted now, or NULL. */
 struct te_ep *te_rail_ready(struct te_worker *w, struct te_rail *rail);
-/* It connects, and has no reason to think that it will fail. */
-bool te_rail_hopeful(const struct te_rail *rail);
+/* It carries, or connects and has no reason to think that it will fail. */
+bool te_rail_able(const struct te_rail *rail);
 /* Its endpoint to @rdev ended without being told to, or was never made. */
 void te_rail_failed(struct te_rail *rail, const struct te_rdev *rdev,
 		    int error);

@@ -237,6 +237,19 @@ void te_path_wake(struct te_peer *peer)
 	spin_unlock(&peer->path.lock);
 }
 
+void te_path_wake_rank(struct te_rail *rail)
+{
+	struct te_path *path = &rail->peer->path;
+	struct te_rail *other;
+
+	spin_lock(&path->lock);
+	list_for_each_entry(other, &path->rails, path_link) {
+		if (path->nr && te_rail_rank(other) == te_rail_rank(rail))
+			rail_wake_locked(path, other);
+	}
+	spin_unlock(&path->lock);
+}
+
 void te_worker_wake(void)
 {
 	struct te_peer *peer = NULL;

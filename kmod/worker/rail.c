@@ -87,6 +87,7 @@ static int rail_create(struct te_dev *dev, struct te_peer *peer)
 static bool same_rdev(const struct te_rdev *a, const struct te_rdev *b)
 {
 	return a->dev_id == b->dev_id && a->port == b->port &&
+	       a->transport == b->transport &&
 	       ipv6_addr_equal(&a->addr, &b->addr);
 }
 
@@ -348,12 +349,21 @@ struct te_ep *te_rail_ready(struct te_worker *w, struct te_rail *rail)
 	return NULL;
 }
 
-bool te_rail_hopeful(const struct te_rail *rail)
+bool te_rail_able(const struct te_rail *rail)
 {
 	const struct te_ep *ep = rail->ep;
+	u32 id;
 
-	return ep && te_ep_state(ep) == TE_EP_CONNECTING &&
-	       !rail->health[ep->key.dev_id].fails;
+	if (!ep)
+		return false;
+	if (te_ep_state(ep) == TE_EP_READY)
+		return ep->proven || !rail->health[ep->key.dev_id].fails;
+	if (te_ep_state(ep) != TE_EP_CONNECTING)
+		return false;
+	for (id = 0; id < TE_MAX_DEVS; id++)
+		if (rail->health[id].fails)
+			return false;
+	return true;
 }
 
 void te_rail_failed(struct te_rail *rail, const struct te_rdev *rdev,

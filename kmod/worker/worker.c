@@ -144,21 +144,26 @@ static u32 rail_room(struct te_rail *rail, struct te_ep *ep)
 
 	if (!ep->proven && rail->health[ep->key.dev_id].fails)
 		return ep->inflight < TE_PROBE ? min(room, TE_PROBE) : 0;
+	/* TCP has windows of its own, for networks of any length. */
+	if (te_rail_transport(rail) == TE_TCP)
+		return room;
 	if (ep->bytes >= ep->pace.window)
 		return 0;
 	return min(room, (ep->pace.window - ep->bytes) / TE_SLICE_BYTES + 1);
 }
 
-/* Others may have the work: of later transports, too, if it is not able to. */
+/* Others may have the work; of later transports only if it is not able to. */
 static void rail_set_hints(struct te_rail *rail, bool open, bool able,
 			   bool posted)
 {
-	bool worse = (!open && (posted || rail->open)) || (!able && rail->able);
+	bool was_open = rail->open, was_able = rail->able;
 
 	WRITE_ONCE(rail->open, open);
 	WRITE_ONCE(rail->able, able);
-	if (worse)
+	if (was_able && !able)
 		te_path_wake(rail->peer);
+	else if (!open && (posted || was_open))
+		te_path_wake_rank(rail);
 }
 
 /* Pull and post. Return: something was posted. @dry: the rail rests. */
@@ -198,7 +203,7 @@ static bool rail_run(struct te_worker *w, struct te_rail *rail, bool *dry)
 		worker_ops(w)->post(ep, &chain, &w->finished);
 		any = true;
 	}
-	rail_set_hints(rail, room, ep || te_rail_hopeful(rail), any);
+	rail_set_hints(rail, room, te_rail_able(rail), any);
 	return any;
 }
 
