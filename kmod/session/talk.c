@@ -260,6 +260,9 @@ static bool session_is_lane(struct te_session *s)
 	if (s->state != TE_SESSION_ACCEPTED || s->sock.rx_have)
 		return false;
 	n = te_sock_peek(&s->sock, &hello, sizeof(hello));
+	/* What comes from here on may be one: it is looked at again. */
+	if (n == -EAGAIN)
+		return true;
 	if (n <= 0 || memcmp(&hello.magic, &magic,
 			     min_t(size_t, n, sizeof(magic))))
 		return false;
