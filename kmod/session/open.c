@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * session/open: the asking side of open segments.
+ * session/open: the asking side of open segments: how they begin and end.
  *
  * A te_open ties a context's te_seg to a session. Two hold it: the te_seg, until
  * te_session_close_segment(), and the session, until the segment has ended on
@@ -9,64 +9,18 @@
  * once though SEG_CLOSE may still be on its way, and a te_seg that outlives its
  * session keeps nothing of it.
  *
- * The actor asks for segments, applies what is said of them, and closes them;
- * callers only leave orders.
+ * The actor asks for segments and closes them; callers only leave orders. What is
+ * said of them meanwhile is hear.c's.
  */
 #include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 
-#include "session/priv.h"
-#include "worker/worker.h"
+#include "session/open.h"
 #include "xport/xport.h"
 
 /* A session that was there may turn out stale: then find another, or dial. */
 #define TE_OPEN_MAX_TRIES	3
-
-enum te_open_state {
-	TE_OPEN_NEW,		/* the actor has not seen it */
-	TE_OPEN_ASK,		/* on te_session.asks */
-	TE_OPEN_ASKED,		/* SEG_OPEN sent */
-	TE_OPEN_OPEN,		/* SEG_OPENED came */
-	TE_OPEN_CLOSED,		/* SEG_CLOSE sent, SEG_GONE has not come */
-};
-
-/**
- * struct te_open - an open segment, asking side
- * @ref: one for te_seg.opened, one for the session, one on its orders
- * @lock: protects @seg, @session
- * @seg: holds a reference; NULL when closed or ended
- * @session: holds a reference; NULL when ended
- * @order: on te_session.orders, protected by te_session.lock
- * @unwanted: the context has closed it, protected by te_session.lock
- * @state: actor, like all below
- * @closing: the actor knows that it is unwanted
- * @gone: SEG_GONE has come
- * @link: on te_session.asks or te_session.closes
- * @cookie: our number, 0 before SEG_OPEN
- * @handle: the peer's number, from SEG_OPENED
- * @transport: TE_ANY ...
- * @name_len: bytes
- * @name: of the segment
- */
-struct te_open {
-	struct kref ref;
-	spinlock_t lock; /* protects seg, session */
-	struct te_seg *seg;
-	struct te_session *session;
-	struct list_head order;
-	bool unwanted;
-
-	enum te_open_state state;
-	bool closing;
-	bool gone;
-	struct list_head link;
-	u32 cookie;
-	u32 handle;
-	u32 transport;
-	u16 name_len;
-	u8 name[];
-};
 
 static void open_release(struct kref *ref)
 {
@@ -102,8 +56,7 @@ static struct te_open *open_create(struct te_session *s, struct te_seg *seg,
 	return o;
 }
 
-/* Its te_seg, with a reference, or NULL when nobody cares any more. */
-static struct te_seg *open_seg_get(struct te_open *o)
+struct te_seg *te_open_seg_get(struct te_open *o)
 {
 	struct te_seg *seg;
 
@@ -131,7 +84,7 @@ static void open_forget_seg(struct te_open *o)
 /* Tasks that use it are doomed: whoever calls makes the movers look. */
 static void open_fail_quietly(struct te_open *o, int error)
 {
-	struct te_seg *seg = open_seg_get(o);
+	struct te_seg *seg = te_open_seg_get(o);
 
 	if (!seg)
 		return;
@@ -140,17 +93,13 @@ static void open_fail_quietly(struct te_open *o, int error)
 	open_forget_seg(o);
 }
 
-static void open_fail_seg(struct te_open *o, int error)
+void te_open_fail_seg(struct te_open *o, int error)
 {
 	open_fail_quietly(o, error);
 	te_xport_scan();
 }
 
-/*
- * It has ended, or never began: the session lets go. Actor, or whoever made it
- * when the session never saw it.
- */
-static void open_drop(struct te_session *s, struct te_open *o)
+void te_open_drop(struct te_session *s, struct te_open *o)
 {
 	list_del_init(&o->link);
 	if (o->cookie) {
@@ -200,8 +149,7 @@ static struct te_open *open_next_order(struct te_session *s, bool *unwanted)
 	return o;
 }
 
-/* SEG_CLOSE is due. */
-static void open_close(struct te_session *s, struct te_open *o)
+void te_open_close(struct te_session *s, struct te_open *o)
 {
 	if (list_empty(&o->link))
 		list_add_tail(&o->link, &s->closes);
@@ -213,10 +161,10 @@ static void open_obey_close(struct te_session *s, struct te_open *o)
 	switch (o->state) {
 	case TE_OPEN_NEW:
 	case TE_OPEN_ASK:
-		open_drop(s, o);
+		te_open_drop(s, o);
 		break;
 	case TE_OPEN_OPEN:
-		open_close(s, o);
+		te_open_close(s, o);
 		break;
 	case TE_OPEN_ASKED:	/* when SEG_OPENED comes */
 	case TE_OPEN_CLOSED:
@@ -255,11 +203,11 @@ void te_open_fail_all(struct te_session *s, int error)
 	te_open_obey(s);
 	list_for_each_entry_safe(o, next, &s->asks, link) {
 		open_fail_quietly(o, error);
-		open_drop(s, o);
+		te_open_drop(s, o);
 	}
 	xa_for_each(&s->opens, cookie, o) {
 		open_fail_quietly(o, error);
-		open_drop(s, o);
+		te_open_drop(s, o);
 		cond_resched();
 	}
 	te_xport_scan();
@@ -280,7 +228,7 @@ static int open_say_close(struct te_session *s, struct te_open *o)
 	list_del_init(&o->link);
 	o->state = TE_OPEN_CLOSED;
 	if (o->gone)
-		open_drop(s, o);
+		te_open_drop(s, o);
 	return n;
 }
 
@@ -305,8 +253,8 @@ static int open_say_open(struct te_session *s, struct te_open *o)
 	ret = xa_alloc_cyclic(&s->opens, &cookie, o, xa_limit_31b,
 			      &s->next_id, GFP_KERNEL);
 	if (ret < 0) {
-		open_fail_seg(o, -ENOMEM);
-		open_drop(s, o);
+		te_open_fail_seg(o, -ENOMEM);
+		te_open_drop(s, o);
 		return -EAGAIN;
 	}
 	s->nr_segs++;
@@ -332,283 +280,6 @@ int te_open_produce(struct te_session *s)
 		return open_say_close(s, o);
 	o = list_first_entry_or_null(&s->asks, struct te_open, link);
 	return o ? open_say_open(s, o) : 0;
-}
-
-/* Named by a frame that may only come between SEG_OPENED and SEG_GONE. */
-static struct te_open *open_lookup(struct te_session *s, u32 cookie)
-{
-	struct te_open *o = xa_load(&s->opens, cookie);
-
-	return o && o->state >= TE_OPEN_OPEN && !o->gone ? o : NULL;
-}
-
-/*
- * The same, and its segment with a reference, or NULL: nobody here is interested
- * any more. Return: 0, -EPROTO.
- */
-static int open_find(struct te_session *s, u32 cookie, struct te_open **o,
-		     struct te_seg **seg)
-{
-	*o = open_lookup(s, cookie);
-	if (!*o)
-		return -EPROTO;
-	*seg = open_seg_get(*o);
-	return 0;
-}
-
-/*
- * Something could not be applied. What the peer must not say ends the session;
- * our lack of memory, or a segment too large for us, ends this segment only.
- */
-static int open_applied(struct te_session *s, struct te_open *o, int ret)
-{
-	if (ret != -ENOMEM && ret != -E2BIG)
-		return ret;
-	open_fail_seg(o, ret);
-	if (o->state == TE_OPEN_OPEN)
-		open_close(s, o);
-	return 0;
-}
-
-int te_open_hear_opened(struct te_session *s, const void *buf, u32 len)
-{
-	struct te_msg_seg_opened msg;
-	struct te_open *o;
-	struct te_seg *seg;
-	int ret;
-
-	ret = te_wire_seg_opened_decode(buf, len, &msg);
-	if (ret)
-		return ret;
-	o = xa_load(&s->opens, msg.cookie);
-	if (!o || o->state != TE_OPEN_ASKED)
-		return -EPROTO;
-	if (msg.status != TE_WIRE_OK) {
-		open_fail_seg(o, te_wire_errno(msg.status));
-		open_drop(s, o);
-		return 0;
-	}
-	o->handle = msg.handle;
-	o->state = TE_OPEN_OPEN;
-	seg = open_seg_get(o);
-	if (seg) {
-		seg->handle = msg.handle;
-		te_seg_put(seg);
-	}
-	if (o->closing)
-		open_close(s, o);
-	return 0;
-}
-
-static u32 dev_transport(const struct te_msg_dev *dev)
-{
-	static const u32 transports[TE_WIRE_NR_TRANSPORTS] = {
-		[TE_WIRE_DEV_RDMA] = TE_RDMA,
-		[TE_WIRE_DEV_TCP] = TE_TCP,
-		[TE_WIRE_DEV_LOCAL] = TE_LOCAL,
-	};
-
-	return transports[dev->transport];
-}
-
-int te_open_hear_devs(struct te_session *s, const void *buf, u32 len)
-{
-	struct te_msg_array msg;
-	struct te_msg_dev dev;
-	struct te_rdev *rdevs;
-	struct te_open *o;
-	struct te_seg *seg;
-	u32 i;
-	int ret;
-
-	ret = te_wire_seg_devs_decode(buf, len, &msg);
-	ret = ret ?: open_find(s, msg.cookie, &o, &seg);
-	if (ret || !seg)
-		return ret;
-	rdevs = kmalloc_array(TE_MAX_DEVS, sizeof(*rdevs), GFP_KERNEL);
-	if (!rdevs)
-		ret = -ENOMEM;
-	for (i = 0; i < msg.nr && !ret; i++) {
-		te_wire_dev_get(&msg, i, &dev);
-		/* Registrations are made of whole pages. */
-		if (dev.chunk_shift < s->page_shift ||
-		    (dev.transport == TE_WIRE_DEV_LOCAL && !s->peer->own))
-			ret = -EPROTO;
-		rdevs[i] = (struct te_rdev) {
-			.addr = dev.addr,
-			.port = dev.port,
-			.chunk_shift = dev.chunk_shift,
-			.dev_id = dev.dev_id,
-			.numa_node = dev.numa_node,
-			.transport = dev_transport(&dev),
-		};
-	}
-	if (!ret)
-		ret = te_seg_add_devs(seg, rdevs, msg.nr);
-	kfree(rdevs);
-	te_seg_put(seg);
-	return open_applied(s, o, ret);
-}
-
-int te_open_hear_mrs(struct te_session *s, const void *buf, u32 len)
-{
-	struct te_msg_array msg;
-	struct te_msg_mr mr;
-	struct te_open *o;
-	struct te_seg *seg;
-	u32 i;
-	int ret;
-
-	ret = te_wire_seg_mrs_decode(buf, len, &msg);
-	ret = ret ?: open_find(s, msg.cookie, &o, &seg);
-	if (ret || !seg)
-		return ret;
-	for (i = 0; i < msg.nr && !ret; i++) {
-		te_wire_mr_get(&msg, i, &mr);
-		if (mr.page_off >> s->page_shift) {
-			ret = -EPROTO;
-			break;
-		}
-		ret = te_seg_add_mr(seg, &(struct te_mr_desc) {
-			.id = mr.id,
-			.access = mr.access,
-			.base = mr.base,
-			.length = mr.length,
-			.page_off = mr.page_off,
-			.dev_mask = mr.dev_mask,
-		});
-	}
-	te_seg_put(seg);
-	return open_applied(s, o, ret);
-}
-
-int te_open_hear_keys(struct te_session *s, const void *buf, u32 len)
-{
-	struct te_msg_seg_keys msg;
-	struct te_open *o;
-	struct te_seg *seg;
-	int ret;
-
-	ret = te_wire_seg_keys_decode(buf, len, &msg);
-	ret = ret ?: open_find(s, msg.cookie, &o, &seg);
-	if (ret || !seg)
-		return ret;
-	ret = te_seg_add_keys(seg, msg.mr_id, msg.keys, msg.nr);
-	te_seg_put(seg);
-	return open_applied(s, o, ret);
-}
-
-int te_open_hear_dev_keys(struct te_session *s, const void *buf, u32 len)
-{
-	struct te_msg_seg_dev_keys msg;
-	struct te_open *o;
-	struct te_seg *seg;
-	int ret;
-
-	ret = te_wire_seg_dev_keys_decode(buf, len, &msg);
-	ret = ret ?: open_find(s, msg.cookie, &o, &seg);
-	if (ret || !seg)
-		return ret;
-	ret = te_seg_add_dev_keys(seg, msg.mr_id, msg.dev_id, msg.first,
-				  msg.keys, msg.nr);
-	te_seg_put(seg);
-	return ret;
-}
-
-int te_open_hear_dev_gone(struct te_session *s, const void *buf, u32 len)
-{
-	u32 cookie, dev_mask;
-	struct te_open *o;
-	struct te_seg *seg;
-	int ret;
-
-	ret = te_wire_seg_dev_gone_decode(buf, len, &cookie, &dev_mask);
-	ret = ret ?: open_find(s, cookie, &o, &seg);
-	if (ret || !seg)
-		return ret;
-	ret = te_seg_del_devs(seg, dev_mask);
-	if (!ret)
-		te_worker_offer(seg);
-	te_seg_put(seg);
-	return open_applied(s, o, ret);
-}
-
-int te_open_hear_ready(struct te_session *s, const void *buf, u32 len)
-{
-	u32 cookie, reason;
-	struct te_open *o;
-	struct te_seg *seg;
-	int ret;
-
-	ret = te_wire_seg_end_decode(buf, len, TE_WIRE_SEG_READY, &cookie,
-				     &reason);
-	ret = ret ?: open_find(s, cookie, &o, &seg);
-	if (ret || !seg)
-		return ret;
-	/* Before anybody can submit: without a rail that would fail. */
-	te_seg_use_devs(seg);
-	ret = te_worker_offer(seg);
-	if (!ret)
-		te_seg_ready(seg);
-	te_seg_put(seg);
-	return open_applied(s, o, ret);
-}
-
-/* Only what is there costs anything, however wide the peer's range is. */
-static int open_del_range(struct te_seg *seg, u32 first, u32 last)
-{
-	unsigned long id = first;
-	int ret;
-
-	while (xa_find(&seg->rmrs, &id, last, XA_PRESENT)) {
-		ret = te_seg_del_mr(seg, id);
-		if (ret)
-			return ret;
-		cond_resched();
-	}
-	return 0;
-}
-
-int te_open_hear_mr_gone(struct te_session *s, const void *buf, u32 len)
-{
-	u32 i, first, last;
-	struct te_msg_array msg;
-	struct te_open *o;
-	struct te_seg *seg;
-	int ret;
-
-	ret = te_wire_seg_mr_gone_decode(buf, len, &msg);
-	ret = ret ?: open_find(s, msg.cookie, &o, &seg);
-	if (ret || !seg)
-		return ret;
-	for (i = 0; i < msg.nr && !ret; i++) {
-		te_wire_range_get(&msg, i, &first, &last);
-		ret = open_del_range(seg, first, last);
-	}
-	te_seg_put(seg);
-	return ret;
-}
-
-int te_open_hear_gone(struct te_session *s, const void *buf, u32 len)
-{
-	u32 cookie, reason;
-	struct te_open *o;
-	int ret;
-
-	ret = te_wire_seg_end_decode(buf, len, TE_WIRE_SEG_GONE, &cookie,
-				     &reason);
-	if (ret)
-		return ret;
-	o = open_lookup(s, cookie);
-	if (!o)
-		return -EPROTO;
-	open_fail_seg(o, te_wire_errno(reason));
-	o->gone = true;
-	if (o->state == TE_OPEN_CLOSED)
-		open_drop(s, o);
-	else
-		open_close(s, o);
-	return 0;
 }
 
 /* To what te_session_open_segment() may return. */
@@ -670,7 +341,7 @@ static struct te_seg *open_over(struct te_session *s, const char *name,
 
 	ret = open_order(s, o, false);
 	if (ret)
-		open_drop(s, o);
+		te_open_drop(s, o);
 	else
 		ret = open_wait(seg, end);
 	if (ret) {

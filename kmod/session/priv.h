@@ -8,6 +8,7 @@
  *   sock.c     te_sock: a socket, its callbacks, frames in and out
  *   listen.c   te_listener: accept and admission, one for each namespace
  *   open.c     te_open: the asking side of one open segment
+ *   hear.c     what it is told
  *   serve.c    te_serve: the answering side of one open segment
  *   say.c      what it tells its peer
  *
@@ -268,6 +269,8 @@ void te_listen_exit(void);
 void te_open_obey(struct te_session *s);
 int te_open_produce(struct te_session *s);
 void te_open_fail_all(struct te_session *s, int error);
+
+/* hear.c: actor */
 int te_open_hear_opened(struct te_session *s, const void *buf, u32 len);
 int te_open_hear_devs(struct te_session *s, const void *buf, u32 len);
 int te_open_hear_mrs(struct te_session *s, const void *buf, u32 len);
