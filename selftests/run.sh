@@ -116,6 +116,15 @@ test_build()
 		env TE_MODULE=build/um-test/te.ko selftests/guest.sh "$@"
 }
 
+# The same over TCP, what is not of RDMA alone.
+test_build_tcp()
+{
+	guest um-test/tcp 300 --kernel um --net wire \
+		--module build/um-test/te.ko -- \
+		env TE_MODULE=build/um-test/te.ko TE_TRANSPORT=tcp \
+		selftests/guest.sh fault/race_ctx fault/race_mr
+}
+
 # pair TEST PARAM: two guests
 pair()
 {
@@ -185,6 +194,7 @@ full()
 	round 6.1 wire 900 uapi uapi32 mem xfer ring
 	# no RoCE: nothing may depend on it
 	round um wire-siw 600 xfer peer
+	test_build_tcp
 	over tcp um 600 mem xfer ring life
 	over local um 600 mem xfer ring life
 	over tcp 6.12 600 xfer/batch xfer/lengths xfer/end

@@ -454,6 +454,7 @@ enum te_seg_state {
  * @peer: whose it is; holds a reference
  * @transport: TE_ANY or the one that was forced
  * @opened: of the session room: its side of an open segment, or NULL
+ * @ended: with @opened: told when nothing uses the segment any more; may sleep
  * @handle: the peer's number for it; set before it is READY
  * @settled: completed when READY or GONE for the first time
  * @lock: protects all below; never held while anything waits
@@ -474,6 +475,7 @@ struct te_seg {
 	struct te_peer *peer;
 	u32 transport;
 	struct te_open *opened;
+	void (*ended)(struct te_open *opened);
 	u32 handle;
 	struct completion settled;
 	struct mutex lock; /* protects state, writing of devs, rmrs, tree, counts */

@@ -32,6 +32,8 @@ static void seg_free_work(struct work_struct *work)
 	struct te_rmr *rmr;
 	unsigned long id;
 
+	if (seg->opened)
+		seg->ended(seg->opened);
 	xa_for_each(&seg->rmrs, id, rmr) {
 		te_rmr_put(rmr);
 		cond_resched();

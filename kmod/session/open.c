@@ -2,12 +2,12 @@
 /*
  * session/open: the asking side of open segments: how they begin and end.
  *
- * A te_open ties a context's te_seg to a session. Two hold it: the te_seg, until
- * te_session_close_segment(), and the session, until the segment has ended on
- * the wire or the session is down. Whoever lets go first cuts the tie (under
- * te_open.lock), so neither waits for the other: a closed te_seg is dropped at
- * once though SEG_CLOSE may still be on its way, and a te_seg that outlives its
- * session keeps nothing of it.
+ * A te_open ties a context's te_seg to a session. Two hold it: the te_seg, as long
+ * as anything uses it, and the session, until the segment has ended on the wire or
+ * the session is down. Whoever lets go first cuts the tie (under te_open.lock), so
+ * neither waits for the other: a te_seg that outlives its session keeps nothing of
+ * it, and the session none that the context has closed. SEG_CLOSE is said when the
+ * last request is done: until then the peer serves it.
  *
  * The actor asks for segments and closes them; callers only leave orders. What is
  * said of them meanwhile is hear.c's.
@@ -316,6 +316,28 @@ static int open_wait(struct te_seg *seg, unsigned long end)
 }
 
 /*
+ * Nobody uses the segment any more, its last request neither: only now may the peer
+ * forget what we have open. Context: work item.
+ */
+static void open_ended(struct te_open *o)
+{
+	struct te_session *s;
+
+	spin_lock(&o->lock);
+	s = o->session;
+	if (s)
+		te_session_get(s);
+	spin_unlock(&o->lock);
+
+	/* Too late is fine: the session is down, and all ends with it. */
+	if (s) {
+		open_order(s, o, true);
+		te_session_put(s);
+	}
+	open_put(o);
+}
+
+/*
  * Over this session, on which a place is ours. Return: the segment, or ERR_PTR,
  * -ESHUTDOWN: too late.
  */
@@ -338,6 +360,7 @@ static struct te_seg *open_over(struct te_session *s, const char *name,
 		return ERR_PTR(-ENOMEM);
 	}
 	seg->opened = o;
+	seg->ended = open_ended;
 
 	ret = open_order(s, o, false);
 	if (ret)
@@ -387,22 +410,5 @@ struct te_seg *te_session_open_segment(struct net *net,
 
 void te_session_close_segment(struct te_seg *seg)
 {
-	struct te_open *o = xchg(&seg->opened, NULL);
-	struct te_session *s;
-
-	if (!o)
-		return;
-	spin_lock(&o->lock);
-	s = o->session;
-	if (s)
-		te_session_get(s);
-	spin_unlock(&o->lock);
-
-	/* Too late is fine: the session is down, and all ends with it. */
-	if (s) {
-		open_order(s, o, true);
-		te_session_put(s);
-	}
-	open_forget_seg(o);
-	open_put(o);
+	open_forget_seg(seg->opened);
 }

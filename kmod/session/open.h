@@ -24,7 +24,7 @@ enum te_open_state {
  * @seg: holds a reference; NULL when closed or ended
  * @session: holds a reference; NULL when ended
  * @order: on te_session.orders, protected by te_session.lock
- * @unwanted: the context has closed it, protected by te_session.lock
+ * @unwanted: nothing uses it any more, protected by te_session.lock
  * @state: actor, like all below
  * @closing: the actor knows that it is unwanted
  * @gone: SEG_GONE has come

@@ -92,11 +92,12 @@ struct te_seg *te_session_open_segment(struct net *net,
 				       u32 transport, unsigned int timeout_ms);
 
 /**
- * te_session_close_segment() - tell the peer that we no longer need it
+ * te_session_close_segment() - it is not needed any more
  * @seg: from te_session_open_segment(), in any state
  *
- * Drops the session's reference, not the caller's. Requests in flight go on; no
- * news of the segment comes any more. Once per segment; again does nothing.
+ * Drops the session's reference, not the caller's. Requests in flight go on, and the
+ * peer is told when the last reference is dropped, so after them; no news of the
+ * segment comes any more. Once per segment; again does nothing.
  *
  * Context: process, does not wait.
  */
