@@ -11,6 +11,7 @@
 #include "chardev/chardev.h"
 #include "fault/fault.h"
 #include "session/session.h"
+#include "worker/worker.h"
 
 #define TE_DEFAULT_OPEN_MS	5000
 /* Descriptions copied out in one go. */
@@ -205,7 +206,7 @@ int te_ioctl_segment_info(struct te_cmd *cmd)
 	if (ret)
 		goto out_put;
 	info->nr = READ_ONCE(seg->nr_live);
-	info->transport = TE_RDMA;
+	info->transport = te_worker_transport(seg);
 	ret = te_cmd_respond(cmd);
 out_put:
 	te_seg_put(seg);

@@ -229,6 +229,22 @@ void te_path_requeue(struct te_task *task)
 		te_task_unqueue(task);
 }
 
+u32 te_worker_transport(struct te_seg *seg)
+{
+	struct te_path *path = &seg->peer->path;
+	struct te_rail *rail, *best = NULL;
+
+	spin_lock(&path->lock);
+	list_for_each_entry(rail, &path->rails, path_link) {
+		if (rail_speaks(rail, seg->transport) &&
+		    READ_ONCE(rail->able) &&
+		    (!best || te_rail_rank(rail) < te_rail_rank(best)))
+			best = rail;
+	}
+	spin_unlock(&path->lock);
+	return best ? te_rail_transport(best) : TE_ANY;
+}
+
 void te_path_wake(struct te_peer *peer)
 {
 	spin_lock(&peer->path.lock);

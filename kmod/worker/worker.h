@@ -54,6 +54,9 @@ int te_worker_offer(struct te_seg *seg);
  */
 void te_worker_queue(struct te_seg *seg, struct list_head *tasks);
 
+/* What carries requests of the segment now: TE_RDMA ..., TE_ANY: nothing. */
+u32 te_worker_transport(struct te_seg *seg);
+
 /* Which dev may carry what has changed: all rails look at what waits. May sleep. */
 void te_worker_wake(void);
 

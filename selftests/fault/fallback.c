@@ -59,6 +59,18 @@ static unsigned long long wire_bytes(void)
 	return sum;
 }
 
+/* What te says carries it. */
+static int carrier(struct pair *p)
+{
+	struct te_ioc_segment_info a = {
+		.size = sizeof(a),
+		.segment = p->seg,
+	};
+	int ret = raw_ioctl(te_fd(p->ini), TE_IOC_SEGMENT_INFO, &a);
+
+	return ret ?: (int)a.transport;
+}
+
 static int start(struct pair *p, uint32_t op, uint32_t *batch)
 {
 	struct te_batch_opts o = {
@@ -131,6 +143,7 @@ static void goes_and_comes(struct __test_metadata *_metadata,
 	unsigned long long was;
 
 	ASSERT_EQ(0, await_rdma(p));
+	EXPECT_EQ(TE_RDMA, carrier(p));
 	ASSERT_EQ(0, start(p, op, &self->batch));
 	ASSERT_EQ(0, await_done(p, self->batch, NR / 10));
 	ASSERT_EQ(0, nic_delete(0) ?: nic_delete(1));
@@ -141,9 +154,11 @@ static void goes_and_comes(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, start(p, op, &self->batch));
 	EXPECT_EQ(0, finish(p, self->batch));
 	EXPECT_GT(LEN, wire_bytes() - was);
+	EXPECT_EQ(TE_TCP, carrier(p));
 
 	ASSERT_EQ(0, nic_add(0) ?: nic_add(1));
 	EXPECT_EQ(0, await_rdma(p));
+	EXPECT_EQ(TE_RDMA, carrier(p));
 	was = wire_bytes();
 	ASSERT_EQ(0, start(p, op, &self->batch));
 	EXPECT_EQ(0, finish(p, self->batch));
@@ -165,8 +180,8 @@ TEST_F_TIMEOUT(fallback, read, SLOW)
 TEST_F_TIMEOUT(fallback, forced, SLOW)
 {
 	struct pair *p = &self->p;
+	uint32_t seg, batch, own = p->seg;
 	struct te_request r;
-	uint32_t seg, batch;
 
 	ASSERT_EQ(0, setenv("TE_TRANSPORT", "rdma", 1));
 	ASSERT_EQ(0, te_open_segment(p->ini, p->name, &seg));
@@ -175,6 +190,9 @@ TEST_F_TIMEOUT(fallback, forced, SLOW)
 	ASSERT_EQ(0, nic_delete(0) ?: nic_delete(1));
 	ASSERT_EQ(0, te_batch_alloc(p->ini, 1, NULL, &batch));
 	EXPECT_EQ(-ENXIO, te_submit(p->ini, batch, &r, 1));
+	self->p.seg = seg;
+	EXPECT_EQ(TE_ANY, carrier(p));
+	self->p.seg = own;
 	EXPECT_EQ(0, pair_xfer(p, TE_WRITE, 8 * KIB, 8 * KIB, LEN));
 	ASSERT_EQ(0, nic_add(0) ?: nic_add(1));
 	EXPECT_EQ(0, te_batch_free(p->ini, batch));

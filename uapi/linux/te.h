@@ -502,7 +502,8 @@ struct te_buffer {
  * @max: in, room at @bufs, in entries; out: entries written
  * @bufs: in, pointer to struct te_buffer[@max], filled by ascending address
  * @nr: out, how many regions there are
- * @transport: out, TE_RDMA ...: what carries its requests
+ * @transport: out, TE_RDMA ...: what carries its requests now, as far as is known:
+ *	who has not tried yet counts as able to; TE_ANY: nothing does
  *
  * Errors: ENOENT, ESTALE, EFAULT.
  */
