@@ -74,6 +74,37 @@ static bool rail_speaks(const struct te_rail *rail, u32 transport)
 	return transport == TE_ANY || transport == te_rail_transport(rail);
 }
 
+/* Of those that a segment which may go by @transport has, the first rank. */
+static u32 path_best_rank_locked(struct te_path *path, u32 transport, bool able)
+{
+	struct te_rail *rail;
+	u32 rank = U32_MAX;
+
+	lockdep_assert_held(&path->lock);
+	list_for_each_entry(rail, &path->rails, path_link) {
+		if (rail_speaks(rail, transport) &&
+		    (!able || READ_ONCE(rail->able)))
+			rank = min(rank, te_rail_rank(rail));
+	}
+	return rank;
+}
+
+/*
+ * For much work: all but those that would leave it to a transport that comes first
+ * and is able to. Should it find that it is not, it wakes them.
+ */
+static void path_wake_many_locked(struct te_path *path, u32 transport)
+{
+	u32 rank = path_best_rank_locked(path, transport, true);
+	struct te_rail *rail;
+
+	lockdep_assert_held(&path->lock);
+	list_for_each_entry(rail, &path->rails, path_link) {
+		if (te_rail_rank(rail) <= rank)
+			rail_wake_locked(path, rail);
+	}
+}
+
 /*
  * For little work, of a segment that may go by @transport: one rail that can take
  * it at once, each in its turn. Those of transports that come later may do so only
@@ -81,14 +112,10 @@ static bool rail_speaks(const struct te_rail *rail, u32 transport)
  */
 static void path_wake_one_locked(struct te_path *path, u32 transport)
 {
+	u32 rank = path_best_rank_locked(path, transport, false);
 	struct te_rail *rail;
-	u32 rank = U32_MAX;
 
 	lockdep_assert_held(&path->lock);
-	list_for_each_entry(rail, &path->rails, path_link) {
-		if (rail_speaks(rail, transport))
-			rank = min(rank, te_rail_rank(rail));
-	}
 	list_for_each_entry(rail, &path->rails, path_link) {
 		if (READ_ONCE(rail->open) && te_rail_rank(rail) == rank) {
 			list_move_tail(&rail->path_link, &path->rails);
@@ -98,7 +125,7 @@ static void path_wake_one_locked(struct te_path *path, u32 transport)
 			break;
 		}
 	}
-	path_wake_all_locked(path);
+	path_wake_many_locked(path, transport);
 }
 
 /* TE_TIER_NONE: not to be used for it. */
@@ -178,7 +205,7 @@ void te_worker_queue(struct te_seg *seg, struct list_head *tasks)
 	error = path_error_locked(seg->peer);
 	list_for_each_entry_safe(task, next, tasks, link) {
 		if (++i % TE_WALK_STEP == 0) {
-			path_wake_all_locked(path);
+			path_wake_many_locked(path, seg->transport);
 			cond_resched_lock(&path->lock);
 			error = path_error_locked(seg->peer);
 		}
@@ -195,7 +222,7 @@ void te_worker_queue(struct te_seg *seg, struct list_head *tasks)
 		path_add_locked(path, task, false);
 	}
 	if (bytes > TE_SLICE_BYTES + TE_TAIL_BYTES)
-		path_wake_all_locked(path);
+		path_wake_many_locked(path, seg->transport);
 	else if (bytes)
 		path_wake_one_locked(path, seg->transport);
 	spin_unlock(&path->lock);
@@ -352,28 +379,6 @@ static bool rail_suits_locked(struct te_path *path, struct te_rail *rail,
 	return true;
 }
 
-bool te_path_suits(struct te_rail *rail)
-{
-	struct te_path *path = &rail->peer->path;
-	struct te_task *task;
-	bool found = false;
-	u32 i, looks;
-
-	spin_lock(&path->lock);
-	for (i = 0; i < TE_NR_FLOWS && !found; i++) {
-		looks = TE_MAX_MISFITS;
-		list_for_each_entry(task, &path->flows[i].tasks, link) {
-			found = !looks-- || rail_suits_locked(path, rail, task);
-			if (found)
-				break;
-		}
-	}
-	if (!found)
-		rail->active = false;
-	spin_unlock(&path->lock);
-	return found;
-}
-
 /*
  * The first time that a rail passes a task by, the others look: they may have left
  * it to this one, or not know of it.
@@ -388,6 +393,29 @@ static void path_pass_locked(struct te_path *path, struct te_rail *rail,
 		return;
 	task->passed |= bit;
 	path_wake_all_locked(path);
+}
+
+bool te_path_suits(struct te_rail *rail)
+{
+	struct te_path *path = &rail->peer->path;
+	struct te_task *task;
+	bool found = false;
+	u32 i, looks;
+
+	spin_lock(&path->lock);
+	for (i = 0; i < TE_NR_FLOWS && !found; i++) {
+		looks = TE_MAX_MISFITS;
+		list_for_each_entry(task, &path->flows[i].tasks, link) {
+			found = !looks-- || rail_suits_locked(path, rail, task);
+			if (found)
+				break;
+			path_pass_locked(path, rail, task);
+		}
+	}
+	if (!found)
+		rail->active = false;
+	spin_unlock(&path->lock);
+	return found;
 }
 
 /* One slice of the first task of the flow that can go over the rail. */
@@ -510,9 +538,8 @@ static void path_take_all_locked(struct te_path *path, struct list_head *tasks)
 
 /*
  * Those that end, of one flow: doomed, stuck, or without a rail that they may go
- * over. Each is moved from the front to
- * the back, or out, so that the lock may be dropped at any point; others may do so
- * at the same time.
+ * over. Each is moved from the front to the back, or out, so that the lock may be
+ * dropped at any point; others may do so at the same time.
  */
 static void flow_scan(struct te_path *path, struct te_flow *flow,
 		      bool rail_gone)

@@ -200,4 +200,22 @@ TEST_F_TIMEOUT(fallback, forced, SLOW)
 	EXPECT_EQ(0, pair_check(p));
 }
 
+/* No NIC may carry it, says the matrix, which is of NICs: TCP does. */
+TEST_F_TIMEOUT(fallback, no_nic_allowed, SLOW)
+{
+	static const size_t lengths[] = { 64, 4 * KIB, LEN };
+	struct pair *p = &self->p;
+	unsigned long long was;
+	size_t i;
+
+	ASSERT_EQ(0, pair_carry_only(p, "no_such_nic"));
+	was = wire_bytes();
+	for (i = 0; i < ROWS(lengths); i++)
+		EXPECT_EQ(0, pair_xfer(p, TE_WRITE, 8 * KIB, 9 * KIB,
+				       lengths[i]));
+	EXPECT_GT(LEN, wire_bytes() - was);
+	EXPECT_EQ(0, pair_carry_only(p, NULL));
+	EXPECT_EQ(0, pair_check(p));
+}
+
 TEST_HARNESS_MAIN
