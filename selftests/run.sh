@@ -20,6 +20,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 out=build/selftests
 log=''
+transport=''
 vm=selftests/vm
 suites='uapi mem xfer ring life peer tool'
 forced='fault/race_ctx fault/race_mr fault/race_peer fault/race_evict
@@ -215,9 +216,18 @@ watched()
 	shift 3
 	# AddressSanitizer needs more addresses than UML gives a process
 	[ "$kernel" != um-kasan ] || checks=undefined
-	guest "$kernel/$net" "$limit" --kernel "$kernel" --net "$net" \
-		--mem 2048 --param qp_timeout=20 -- \
-		env TE_TEST_BIN="build/$checks/selftests" selftests/guest.sh "$@"
+	guest "$kernel/${transport:-$net}" "$limit" --kernel "$kernel" \
+		--net "$net" --mem 2048 --param qp_timeout=20 -- \
+		env TE_TEST_BIN="build/$checks/selftests" \
+		${transport:+TE_TRANSPORT="$transport"} selftests/guest.sh "$@"
+}
+
+# watched_over TRANSPORT KERNEL SECONDS SUITE...: not by RDMA
+watched_over()
+{
+	local transport=$1 kernel=$2
+	shift 2
+	watched "$kernel" wire "$@"
 }
 
 debug()
@@ -240,6 +250,9 @@ debug()
 	# shellcheck disable=SC2086 # a list
 	watched um-kasan wire 1800 kunit $suites fault
 	watched um-kasan loop 600 xfer
+	watched_over tcp um-kasan 1200 xfer ring life fault/race_ctx \
+		fault/race_mr
+	watched_over local um-kasan 900 xfer life
 	watched um-kasan rails 900 rail/failover rail/reach
 	guest um-kasan/floor 300 --kernel um-kasan --net wire --module none -- \
 		selftests/perf/floor-ends.sh

@@ -11,15 +11,14 @@
 #include <linux/bvec.h>
 #include <linux/err.h>
 #include <linux/highmem.h>
-#include <linux/random.h>
 #include <linux/slab.h>
 
 #include "endpoint/endpoint.h"
 #include "local/local.h"
+#include "wire/lane.h"
 #include "wire/wire.h"
 #include "xport/xport.h"
 
-#define TE_LOCAL_CHUNK_SHIFT	TE_WIRE_MAX_CHUNK_SHIFT
 /* Slices copied before the mover looks at something else. */
 #define TE_LOCAL_ROOM		16U
 /* Entries for a slice with its tail, at any offset in its first page. */
@@ -52,35 +51,6 @@ static struct te_dev *te_local_dev;
 static struct te_local_ep *to_local_ep(struct te_ep *ep)
 {
 	return container_of(ep, struct te_local_ep, ep);
-}
-
-static void local_unmap(struct te_mr_map *map)
-{
-	kfree(map->keys);
-	kfree(map);
-}
-
-/* Nobody asks for its key: the owner is asked, at each copy. */
-static struct te_mr_map *local_mr_map(struct te_dev *dev, struct te_mr *mr)
-{
-	u64 end = offset_in_page(mr->addr) + te_mr_length(mr) - 1;
-	struct te_mr_map *map;
-
-	map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
-	if (!map)
-		return ERR_PTR(-ENOMEM);
-	map->mr = mr;
-	map->dev = dev;
-	map->unmap = local_unmap;
-	map->chunk_shift = TE_LOCAL_CHUNK_SHIFT;
-	map->nr_chunks = (end >> TE_LOCAL_CHUNK_SHIFT) + 1;
-	map->keys = kcalloc(map->nr_chunks, sizeof(*map->keys),
-			    GFP_KERNEL_ACCOUNT);
-	if (!map->keys) {
-		kfree(map);
-		return ERR_PTR(-ENOMEM);
-	}
-	return map;
 }
 
 static int local_mover_start(struct te_mover *mover)
@@ -234,7 +204,7 @@ static bool local_arm(struct te_mover *mover)
 static const struct te_transport_ops te_local_ops = {
 	.transport	= TE_LOCAL,
 	.name		= "local",
-	.mr_map		= local_mr_map,
+	.mr_map		= te_soft_mr_map,
 	.mover_start	= local_mover_start,
 	.mover_stop	= local_mover_stop,
 	.ep_create	= local_ep_create,
@@ -249,42 +219,13 @@ static const struct te_transport_ops te_local_ops = {
 	.arm		= local_arm,
 };
 
-static void local_dev_release(struct te_dev *dev)
-{
-	kfree(dev);
-}
-
 int te_local_init(void)
 {
-	struct te_dev *dev;
-	int ret;
-
-	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
-	if (!dev)
-		return -ENOMEM;
-	dev->ops = &te_local_ops;
-	dev->numa_node = NUMA_NO_NODE;
-	dev->max_ep = U32_MAX;
-	dev->release = local_dev_release;
-	strscpy(dev->name, "local", sizeof(dev->name));
-	ret = te_dev_add(dev);
-	if (ret) {
-		kfree(dev);
-		return ret;
-	}
-	dev->self = (struct te_rdev) {
-		.chunk_shift = TE_LOCAL_CHUNK_SHIFT,
-		.dev_id = dev->id,
-		.numa_node = NUMA_NO_NODE,
-		.transport = TE_LOCAL,
-	};
-	te_local_dev = dev;
-	te_dev_up(dev);
-	return 0;
+	te_local_dev = te_dev_add_soft(&te_local_ops, 0);
+	return PTR_ERR_OR_ZERO(te_local_dev);
 }
 
 void te_local_exit(void)
 {
-	te_dev_del(te_local_dev);
-	te_dev_put(te_local_dev);
+	te_dev_del_soft(te_local_dev);
 }

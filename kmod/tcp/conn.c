@@ -345,7 +345,7 @@ static u32 hello_check(const void *buf, int len, struct te_peer **peer)
 }
 
 /* Strangers are told why, and nothing of us. */
-static int hello_answer(struct te_tcp_lane *lane, u32 status)
+static int hello_answer(struct socket *sock, u32 status)
 {
 	struct te_msg_conn_reply msg = {
 		.status = status,
@@ -355,7 +355,7 @@ static int hello_answer(struct te_tcp_lane *lane, u32 status)
 
 	te_wire_conn_reply_encode(&reply, &msg);
 	/* The first bytes: there is room for all of them. */
-	return te_tcp_send(lane, &reply, sizeof(reply), false);
+	return te_tcp_send(sock, &reply, sizeof(reply), false);
 }
 
 static struct te_tcp_conn *conn_create(struct te_peer *peer,
@@ -381,13 +381,12 @@ static struct te_tcp_conn *conn_create(struct te_peer *peer,
 void te_tcp_accept(struct socket *sock)
 {
 	struct te_wire_conn_hello hello;
-	struct te_tcp_lane lane = { .sock = sock };
 	struct te_tcp_conn *tc = NULL;
 	struct te_peer *peer;
 	u32 status;
 	int n;
 
-	n = te_tcp_recv(&lane, &hello, sizeof(hello));
+	n = te_tcp_recv(sock, &hello, sizeof(hello));
 	status = hello_check(&hello, max(n, 0), &peer);
 	if (status == TE_WIRE_OK) {
 		tc = conn_create(peer, sock);
@@ -396,7 +395,7 @@ void te_tcp_accept(struct socket *sock)
 			status = TE_WIRE_ERR_NOMEM;
 		}
 	}
-	hello_answer(&lane, status);
+	hello_answer(sock, status);
 	/* From here on it is its work's. */
 	if (tc)
 		queue_work(te_tcp_conn_wq, &tc->work);

@@ -216,7 +216,7 @@ static int asker_greet(struct te_tcp_asker *asker)
 		return ret == -EINPROGRESS ? -EAGAIN : ret;
 	te_wire_conn_hello_encode(&hello, &msg);
 	/* The first bytes: there is room for all of them. */
-	ret = te_tcp_send(&asker->lane, &hello, sizeof(hello), false);
+	ret = te_tcp_send(asker->lane.sock, &hello, sizeof(hello), false);
 	if (ret < 0)
 		return ret;
 	asker->state = TE_TCP_GREETING;
@@ -232,7 +232,8 @@ static int asker_welcomed(struct te_tcp_asker *asker)
 
 	/* It is shorter than a frame. */
 	while (lane->rx_have < sizeof(struct te_wire_conn_reply)) {
-		ret = te_tcp_recv(lane, (u8 *)&lane->rx + lane->rx_have,
+		ret = te_tcp_recv(lane->sock,
+				  (u8 *)&lane->rx + lane->rx_have,
 				  sizeof(struct te_wire_conn_reply) -
 				  lane->rx_have);
 		if (ret < 0)

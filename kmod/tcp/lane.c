@@ -13,14 +13,14 @@
 
 #include "tcp/tcp.h"
 
-int te_tcp_send(struct te_tcp_lane *lane, const void *buf, u32 len, bool more)
+int te_tcp_send(struct socket *sock, const void *buf, u32 len, bool more)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 	struct kvec iov = { .iov_base = (void *)buf, .iov_len = len };
 
 	if (more)
 		msg.msg_flags |= MSG_MORE;
-	return kernel_sendmsg(lane->sock, &msg, &iov, 1, len);
+	return kernel_sendmsg(sock, &msg, &iov, 1, len);
 }
 
 int te_tcp_send_pages(struct te_tcp_lane *lane, u32 nr, u32 len, bool splice)
@@ -33,22 +33,22 @@ int te_tcp_send_pages(struct te_tcp_lane *lane, u32 nr, u32 len, bool splice)
 	return sock_sendmsg(lane->sock, &msg);
 }
 
-static int lane_recv(struct te_tcp_lane *lane, struct msghdr *msg, int flags)
+static int sock_recv(struct socket *sock, struct msghdr *msg, int flags)
 {
 	int ret;
 
 	flags |= MSG_DONTWAIT | MSG_NOSIGNAL;
-	ret = sock_recvmsg(lane->sock, msg, flags);
+	ret = sock_recvmsg(sock, msg, flags);
 	return ret ? ret : -ECONNRESET;
 }
 
-int te_tcp_recv(struct te_tcp_lane *lane, void *buf, u32 len)
+int te_tcp_recv(struct socket *sock, void *buf, u32 len)
 {
 	struct kvec iov = { .iov_base = buf, .iov_len = len };
 	struct msghdr msg = {};
 
 	iov_iter_kvec(&msg.msg_iter, ITER_DEST, &iov, 1, len);
-	return lane_recv(lane, &msg, 0);
+	return sock_recv(sock, &msg, 0);
 }
 
 int te_tcp_recv_pages(struct te_tcp_lane *lane, u32 nr, u32 len)
@@ -56,7 +56,7 @@ int te_tcp_recv_pages(struct te_tcp_lane *lane, u32 nr, u32 len)
 	struct msghdr msg = {};
 
 	iov_iter_bvec(&msg.msg_iter, ITER_DEST, lane->bv, nr, len);
-	return lane_recv(lane, &msg, 0);
+	return sock_recv(lane->sock, &msg, 0);
 }
 
 int te_tcp_skip(struct te_tcp_lane *lane, u32 len)
@@ -64,7 +64,7 @@ int te_tcp_skip(struct te_tcp_lane *lane, u32 len)
 	struct msghdr msg = {};
 
 	iov_iter_discard(&msg.msg_iter, ITER_DEST, len);
-	return lane_recv(lane, &msg, MSG_TRUNC);
+	return sock_recv(lane->sock, &msg, MSG_TRUNC);
 }
 
 int te_tcp_recv_frame(struct te_tcp_lane *lane, struct te_msg_lane *msg)
@@ -72,7 +72,8 @@ int te_tcp_recv_frame(struct te_tcp_lane *lane, struct te_msg_lane *msg)
 	int ret;
 
 	while (lane->rx_have < sizeof(lane->rx)) {
-		ret = te_tcp_recv(lane, (u8 *)&lane->rx + lane->rx_have,
+		ret = te_tcp_recv(lane->sock,
+				  (u8 *)&lane->rx + lane->rx_have,
 				  sizeof(lane->rx) - lane->rx_have);
 		if (ret < 0)
 			return ret;
@@ -93,7 +94,8 @@ int te_tcp_send_frame(struct te_tcp_lane *lane, bool more)
 	int ret;
 
 	while (lane->tx_left) {
-		ret = te_tcp_send(lane, (u8 *)(&lane->tx + 1) - lane->tx_left,
+		ret = te_tcp_send(lane->sock,
+				  (u8 *)(&lane->tx + 1) - lane->tx_left,
 				  lane->tx_left, more);
 		if (ret < 0)
 			return ret;

@@ -23,6 +23,7 @@
 
 #include "endpoint/endpoint.h"
 #include "sock/sock.h"
+#include "wire/lane.h"
 #include "wire/wire.h"
 #include "xport/xport.h"
 
@@ -66,18 +67,18 @@ struct te_tcp_lane {
 /* ---- lane.c. They never wait. -EAGAIN: the callback will tell. */
 /**
  * te_tcp_send() - bytes of our own
- * @lane: connected
+ * @sock: connected
  * @buf: copied
  * @len: bytes
  * @more: others follow at once
  *
  * Return: bytes, -EAGAIN, or what the socket says.
  */
-int te_tcp_send(struct te_tcp_lane *lane, const void *buf, u32 len, bool more);
-/* The same of the first @nr pages of @lane->bv, @len bytes. @splice: no copy. */
+int te_tcp_send(struct socket *sock, const void *buf, u32 len, bool more);
+/* Of the first @nr pages of @lane->bv, @len bytes. @splice: no copy. */
 int te_tcp_send_pages(struct te_tcp_lane *lane, u32 nr, u32 len, bool splice);
 /* Return: bytes, -EAGAIN, -ECONNRESET also for the end of the stream. */
-int te_tcp_recv(struct te_tcp_lane *lane, void *buf, u32 len);
+int te_tcp_recv(struct socket *sock, void *buf, u32 len);
 /* The same into the first @nr pages of @lane->bv. */
 int te_tcp_recv_pages(struct te_tcp_lane *lane, u32 nr, u32 len);
 /* Read and forget. */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * wire/lane: frames of TCP lanes. See wire.h.
+ * wire/lane: frames of TCP lanes. See lane.h.
  */
 #include <linux/errno.h>
 
+#include "wire/lane.h"
 #include "wire/wire.h"
 
 void te_wire_lane_encode(struct te_wire_lane *wire,

@@ -205,6 +205,23 @@ void te_dev_del(struct te_dev *dev);
 void te_dev_get(struct te_dev *dev);
 bool te_dev_tryget(struct te_dev *dev);
 void te_dev_put(struct te_dev *dev);
+/*
+ * Devs without a device: TCP, local. One of a kind on a node; a region needs no more
+ * than a key on it, by which its owner knows it again.
+ */
+#define TE_SOFT_CHUNK_SHIFT	40	/* one key for so much: the most there is */
+
+/**
+ * te_dev_add_soft() - such a dev, up from the start
+ * @ops: its transport; te_soft_mr_map() is its @mr_map
+ * @port: of its listener, or 0
+ *
+ * Context: may sleep.
+ * Return: the dev, for te_dev_del_soft(), or ERR_PTR() as te_dev_add().
+ */
+struct te_dev *te_dev_add_soft(const struct te_transport_ops *ops, u16 port);
+void te_dev_del_soft(struct te_dev *dev);
+struct te_mr_map *te_soft_mr_map(struct te_dev *dev, struct te_mr *mr);
 /* Fill @out with at most @max devs that are up. Return: how many. */
 u32 te_dev_describe(struct te_rdev *out, u32 max);
 /*

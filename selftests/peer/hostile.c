@@ -3,9 +3,8 @@
  * Hostile neighbours at the control port: each is dropped in bounded time, costs
  * others nothing, and leaves no session.
  *
- * The protocol is not written down here. A real hello is caught by letting te
- * dial a listener of ours; it is then replayed cut, bent and repeated, so that
- * the test does not go stale when the protocol grows.
+ * A real hello is caught, see stranger.h; it is then replayed cut, bent and
+ * repeated, so that the test does not go stale when the protocol grows.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,12 +12,12 @@
 #include <unistd.h>
 
 #include "lib/test.h"
-#include "lib/proc.h"
+#include "lib/pair.h"
 #include "lib/sock.h"
+#include "lib/stranger.h"
 
 /* te gives a stranger 5 s for its hello, then some for a slow guest. */
 #define PATIENCE_MS	40000
-#define HEADER		16	/* bytes; its length field is at 8 */
 
 FIXTURE(hostile)
 {
@@ -27,51 +26,13 @@ FIXTURE(hostile)
 	size_t len;
 };
 
-/* Opens a segment at a listener of ours, in a child that is then killed. */
-static int dial(void *arg, int in, int out)
-{
-	char url[64];
-	uint32_t seg;
-	struct te *te;
-
-	(void)in;
-	(void)out;
-	snprintf(url, sizeof(url), "%s:%u/name", te_peer_addr(),
-		 *(uint16_t *)arg);
-	return te_open(&te, NULL) ?: te_segment_open(te, url, NULL, &seg);
-}
-
-static long catch_hello(unsigned char *buf, size_t max)
-{
-	struct proc child;
-	uint16_t port = 0;
-	int listener = sock_listen(4, &port);
-	uint32_t len;
-	long n;
-	int fd;
-
-	if (listener < 0 || proc_start(&child, dial, &port))
-		return -1;
-	fd = accept(listener, NULL, NULL);
-	n = sock_receive(fd, buf, HEADER, TE_WAIT_MS);
-	if (n == HEADER) {
-		memcpy(&len, buf + 8, sizeof(len));
-		n = len > max - HEADER ? -EMSGSIZE :
-		    sock_receive(fd, buf + HEADER, len, TE_WAIT_MS);
-	}
-	proc_kill(&child);
-	close(fd);
-	close(listener);
-	return n < 0 ? n : n + HEADER;
-}
-
 FIXTURE_SETUP(hostile)
 {
 	long n;
 
 	ASSERT_EQ(0, te_settle());
 	ASSERT_EQ(0, pair_open(&self->p, NULL));
-	n = catch_hello(self->hello, sizeof(self->hello));
+	n = stranger_catch_hello(self->hello, sizeof(self->hello));
 	ASSERT_LT(HEADER, n);
 	self->len = n;
 }

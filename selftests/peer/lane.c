@@ -4,10 +4,7 @@
  * the token of a session of its own. What it may not have is refused and the lane
  * goes on; what is not a request ends that lane; nothing of either touches memory,
  * and others are served.
- *
- * Numbers are written down here as they are on the wire, not taken from te.
  */
-#include <endian.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -16,36 +13,8 @@
 
 #include "lib/test.h"
 #include "lib/pair.h"
-#include "lib/proc.h"
 #include "lib/sock.h"
-
-#define MAGIC		0x65742d74	/* frames of a session */
-#define CONN_MAGIC	0x63742d74	/* hello of a lane */
-#define LANE_MAGIC	0x6c742d74	/* its frames */
-#define HEADER		16
-#define LANE_MAX	(128 * KIB)
-
-enum { SEG_OPEN = 16, SEG_OPENED, SEG_DEVS, SEG_MRS, SEG_KEYS, SEG_READY };
-enum { READ, READ_REPLY, WRITE, WRITE_REPLY };
-enum { OK, PROTO = 4, GONE = 13, TOKEN, GENERATION, REFUSED = 17 };
-
-struct lane_hello {
-	uint32_t magic;
-	uint8_t version, kind, length, reserved;
-	uint64_t token, boot_gen;
-	uint32_t dev_id;
-	uint16_t index, nr;
-	uint64_t reserved1[2];
-} __attribute__((packed));
-
-struct frame {
-	uint32_t magic;
-	uint8_t type, flags;
-	uint16_t reserved;
-	uint32_t tag, status, segment, mr_id, key, length;
-	uint64_t addr;
-	uint32_t crc, reserved1;
-} __attribute__((packed));
+#include "lib/stranger.h"
 
 /* What the session tells of the region: a good READ of all of it, and more. */
 struct told {
@@ -60,78 +29,15 @@ FIXTURE(lane)
 	struct told t;
 };
 
-/* Lets te dial a listener of ours, in a child, and takes its hello. */
-static int dial(void *arg, int in, int out)
-{
-	char url[64];
-	uint32_t seg;
-	struct te *te;
-
-	(void)in;
-	(void)out;
-	snprintf(url, sizeof(url), "%s:%u/name", te_peer_addr(),
-		 *(uint16_t *)arg);
-	return te_open(&te, NULL) ?: te_segment_open(te, url, NULL, &seg);
-}
-
-static long receive_frame(int fd, unsigned char *buf, size_t max)
-{
-	uint32_t len;
-
-	if (sock_receive(fd, buf, HEADER, TE_WAIT_MS) != HEADER)
-		return -EPIPE;
-	memcpy(&len, buf + 8, 4);
-	if (le32toh(len) > max - HEADER)
-		return -EMSGSIZE;
-	len = le32toh(len);
-	return sock_receive(fd, buf + HEADER, len, TE_WAIT_MS) == (long)len ?
-	       (long)len : -EPIPE;
-}
-
-static long catch_hello(unsigned char *buf, size_t max)
-{
-	struct proc child;
-	uint16_t port = 0;
-	int listener = sock_listen(4, &port);
-	long n;
-	int fd;
-
-	if (listener < 0 || proc_start(&child, dial, &port))
-		return -1;
-	fd = accept(listener, NULL, NULL);
-	n = receive_frame(fd, buf, max);
-	proc_kill(&child);
-	close(fd);
-	close(listener);
-	return n < 0 ? n : n + HEADER;
-}
-
-static uint32_t get32(const unsigned char *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, 4);
-	return le32toh(v);
-}
-
-static uint64_t get64(const unsigned char *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, 8);
-	return le64toh(v);
-}
-
 static int ask_for(int fd, const char *name)
 {
-	unsigned char buf[HEADER + 16 + 64] = { 0 };
-	uint32_t words[] = { htole32(MAGIC), htole32(SEG_OPEN),
-			     htole32(16 + strlen(name)), 0, htole32(1), 0,
-			     htole32(strlen(name)), 0 };
+	unsigned char payload[16 + 64] = { 0 };
+	uint32_t words[] = { htole32(1), 0, htole32(strlen(name)), 0 };
 
-	memcpy(buf, words, sizeof(words));
-	memcpy(buf + sizeof(words), name, strlen(name));
-	return sock_send(fd, buf, sizeof(words) + strlen(name));
+	memcpy(payload, words, sizeof(words));
+	memcpy(payload + sizeof(words), name, strlen(name));
+	return stranger_send(fd, SEG_OPEN, payload,
+			     sizeof(words) + strlen(name));
 }
 
 /* The description: one region, and its key on the dev that is TCP. */
@@ -143,7 +49,7 @@ static int hear_of(struct told *t)
 	uint32_t i, dev, at = 0;
 
 	do {
-		if (receive_frame(t->session, f, sizeof(f)) < 0)
+		if (stranger_receive(t->session, f, sizeof(f)) < 0)
 			return -EPIPE;
 		switch (f[4]) {
 		case SEG_OPENED:
@@ -182,7 +88,7 @@ static int hear_of(struct told *t)
 static int begin(struct told *t, const char *name)
 {
 	static unsigned char hello[4096], reply[4096];
-	long n = catch_hello(hello, sizeof(hello));
+	long n = stranger_catch_hello(hello, sizeof(hello));
 
 	if (n < HEADER)
 		return -EIO;
@@ -191,7 +97,7 @@ static int begin(struct told *t, const char *name)
 	if (t->session < 0)
 		return t->session;
 	if (sock_send(t->session, hello, n) ||
-	    receive_frame(t->session, reply, sizeof(reply)) < 0 ||
+	    stranger_receive(t->session, reply, sizeof(reply)) < 0 ||
 	    get32(reply + HEADER))
 		return -EPROTO;
 	t->token = get64(reply + HEADER + 48);

@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 
+#include "wire/lane.h"
 #include "wire/wire.h"
 
 static const struct te_msg_lane write_msg = {
