@@ -184,9 +184,9 @@ int te_ioctl_stats(struct te_cmd *cmd)
 	stats->sessions = te_count_sum(TE_NR_SESSIONS);
 	stats->endpoints = endpoints + te_count_sum(TE_NR_CONNS);
 	stats->slices = te_count_sum(TE_NR_SLICES);
-	stats->sessions_refused = te_session_event_count(TE_SESSION_EV_REFUSED);
-	stats->sessions_broken = te_session_event_count(TE_SESSION_EV_BROKEN);
-	stats->sessions_lost = te_session_event_count(TE_SESSION_EV_LOST);
+	stats->sessions_refused = te_count_sum(TE_NR_SESSIONS_REFUSED);
+	stats->sessions_broken = te_count_sum(TE_NR_SESSIONS_BROKEN);
+	stats->sessions_lost = te_count_sum(TE_NR_SESSIONS_LOST);
 	stats->endpoints_stored = stored;
 	/* The sums were not taken in the same moment. */
 	stats->endpoints_draining = max(endpoints - stored, 0L);

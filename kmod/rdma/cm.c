@@ -296,6 +296,7 @@ static int listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	if (msg.status == TE_WIRE_OK)
 		return 0;
 
+	te_count(TE_NR_SESSIONS_REFUSED, 1);
 	te_wire_conn_reply_encode(&reply, &msg);
 	rdma_reject(id, &reply, sizeof(reply), IB_CM_REJ_CONSUMER_DEFINED);
 	/* Not 0: the core destroys the new id. */

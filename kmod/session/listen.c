@@ -22,6 +22,7 @@
 #include <net/route.h>
 #include <net/sock.h>
 
+#include "event/count.h"
 #include "fault/fault.h"
 #include "session/priv.h"
 
@@ -122,7 +123,7 @@ static void listen_admit(struct te_listener *l, struct socket *sock)
 	}
 	if (!addr_is_ours(l->net, &addr)) {
 		if (!READ_ONCE(te_session_insecure)) {
-			te_session_count_event(TE_SESSION_EV_REFUSED);
+			te_count(TE_NR_SESSIONS_REFUSED, 1);
 			pr_notice_once("te: refused %pI6c: peers on other hosts need insecure=1\n",
 				       &addr.addr);
 			listen_refuse(l, sock);

@@ -237,7 +237,6 @@ int te_session_tick(struct te_session *s);
 unsigned long te_session_next(const struct te_session *s);
 
 /* table.c */
-void te_session_count_event(enum te_session_event event);
 struct te_session *te_session_find_or_dial(struct net *net,
 					   const struct te_session_addr *addr,
 					   bool *fresh);

@@ -15,6 +15,7 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 
+#include "event/count.h"
 #include "session/serve.h"
 
 static_assert(TE_WIRE_MAX_NAME == TE_MAX_NAME);
@@ -161,7 +162,7 @@ int te_serve_hear_open(struct te_session *s, const void *buf, u32 len)
 	if (ret)
 		return ret;
 	if (s->nr_segs == TE_SESSION_MAX_SEGS) {
-		te_session_count_event(TE_SESSION_EV_BROKEN);
+		te_count(TE_NR_SESSIONS_BROKEN, 1);
 		te_session_close(s, TE_WIRE_ERR_LIMIT, -ECONNRESET);
 		return 0;
 	}

@@ -12,6 +12,7 @@
  */
 #include <linux/printk.h>
 
+#include "event/count.h"
 #include "fault/fault.h"
 #include "session/priv.h"
 #include "xport/xport.h"
@@ -91,7 +92,7 @@ static void session_end(struct te_session *s, int error)
 	switch (error) {
 	case -EBADMSG:
 	case -EPROTO:
-		te_session_count_event(TE_SESSION_EV_BROKEN);
+		te_count(TE_NR_SESSIONS_BROKEN, 1);
 		pr_notice_ratelimited("te: session with %pI6c: not what we speak, type %u length %u\n",
 				      &s->addr.addr, s->sock.rx_msg.type,
 				      s->sock.rx_msg.length);
@@ -103,7 +104,7 @@ static void session_end(struct te_session *s, int error)
 	default:
 		if (s->state == TE_SESSION_ASKING ||
 		    s->state == TE_SESSION_ANSWERING)
-			te_session_count_event(TE_SESSION_EV_LOST);
+			te_count(TE_NR_SESSIONS_LOST, 1);
 		te_session_lost(s, te_sock_errno(error));
 	}
 }
@@ -174,7 +175,7 @@ int te_session_tick(struct te_session *s)
 	case TE_SESSION_ACCEPTED:
 		if (time_before(jiffies, s->deadline))
 			return 0;
-		te_session_count_event(TE_SESSION_EV_REFUSED);
+		te_count(TE_NR_SESSIONS_REFUSED, 1);
 		return -ETIMEDOUT;
 	case TE_SESSION_DIALING:
 	case TE_SESSION_GREETING:
@@ -261,7 +262,7 @@ void te_session_actor(struct work_struct *work)
 		te_session_receive(s, &again);
 		/* No last words: strangers must not keep memory busy. */
 		if (!list_empty(&s->half_link)) {
-			te_session_count_event(TE_SESSION_EV_REFUSED);
+			te_count(TE_NR_SESSIONS_REFUSED, 1);
 			te_session_lost(s, -ECONNRESET);
 		}
 	}

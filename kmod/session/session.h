@@ -38,17 +38,6 @@ struct te_session_addr {
 	u16 port;
 };
 
-/* What happened to connections since load: see struct te_ioc_stats. */
-enum te_session_event {
-	TE_SESSION_EV_REFUSED,
-	TE_SESSION_EV_BROKEN,
-	TE_SESSION_EV_LOST,
-	TE_SESSION_NR_EVENTS,
-};
-
-/* Any context. */
-unsigned long te_session_event_count(enum te_session_event event);
-
 /* What becomes of devs of this node: peers that follow a segment are told. */
 extern const struct te_xport_news te_session_news;
 

@@ -38,18 +38,6 @@ static bool te_sessions_stopped;
 static atomic_t te_sessions_alive = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(te_sessions_wait);
 
-static atomic_long_t te_session_events[TE_SESSION_NR_EVENTS];
-
-void te_session_count_event(enum te_session_event event)
-{
-	atomic_long_inc(&te_session_events[event]);
-}
-
-unsigned long te_session_event_count(enum te_session_event event)
-{
-	return atomic_long_read(&te_session_events[event]);
-}
-
 /* Let the actor run soon. Context: any, also softirq. */
 void te_session_kick(struct te_session *s)
 {

@@ -11,6 +11,7 @@
  *
  * Context: actor. Nothing here waits for the peer.
  */
+#include "event/count.h"
 #include "fault/fault.h"
 #include "session/priv.h"
 
@@ -146,7 +147,7 @@ static int session_hear_hello(struct te_session *s, const void *buf, u32 len)
 	else if (!te_session_count_answering(s))
 		code = TE_WIRE_ERR_LIMIT;
 	if (code != TE_WIRE_OK) {
-		te_session_count_event(TE_SESSION_EV_REFUSED);
+		te_count(TE_NR_SESSIONS_REFUSED, 1);
 		te_session_close(s, code, -EPROTO);
 		return 0;
 	}

@@ -90,7 +90,7 @@ static void conn_destroy(struct te_tcp_conn *tc)
 {
 	te_peer_put(tc->peer);
 	kfree(tc);
-	te_count(TE_NR_ENDPOINTS, -1);
+	te_count(TE_NR_CONNS, -1);
 	if (atomic_dec_and_test(&te_tcp_conns))
 		wake_up(&te_tcp_conns_gone);
 }
@@ -311,9 +311,11 @@ static void conn_work(struct work_struct *work)
 		if (ret == -EAGAIN)
 			return;
 		if (ret < 0) {
-			if (ret == -EBADMSG)
+			if (ret == -EBADMSG) {
+				te_count(TE_NR_SESSIONS_BROKEN, 1);
 				pr_notice_ratelimited("te: lane of %pI6c: not what we speak\n",
 						      &tc->peer->addr);
+			}
 			conn_end(tc);
 			return;
 		}
@@ -374,7 +376,7 @@ static struct te_tcp_conn *conn_create(struct te_peer *peer,
 	te_sock_save(sock, &tc->lane.calls);
 	te_tcp_tune(&tc->lane);
 	atomic_inc(&te_tcp_conns);
-	te_count(TE_NR_ENDPOINTS, 1);
+	te_count(TE_NR_CONNS, 1);
 	return tc;
 }
 
@@ -395,6 +397,8 @@ void te_tcp_accept(struct socket *sock)
 			status = TE_WIRE_ERR_NOMEM;
 		}
 	}
+	if (status != TE_WIRE_OK)
+		te_count(TE_NR_SESSIONS_REFUSED, 1);
 	hello_answer(sock, status);
 	/* From here on it is its work's. */
 	if (tc)

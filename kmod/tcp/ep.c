@@ -19,6 +19,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include "event/count.h"
 #include "fault/fault.h"
 #include "tcp/tcp.h"
 
@@ -404,6 +405,15 @@ static int asker_run(struct te_tcp_asker *asker, struct list_head *finished)
 	return ret == -EAGAIN ? 0 : ret;
 }
 
+/* What ended it, in words of the errno table. */
+static int asker_errno(int error)
+{
+	if (error != -EPROTO && error != -EBADMSG)
+		return te_sock_errno(error);
+	te_count(TE_NR_SESSIONS_BROKEN, 1);
+	return -EPROTO;
+}
+
 static void ep_run(struct te_tcp_ep *tep, struct list_head *finished)
 {
 	bool again = false;
@@ -419,8 +429,7 @@ static void ep_run(struct te_tcp_ep *tep, struct list_head *finished)
 		ret = asker_run(&tep->lanes[i], finished);
 		again |= ret > 0;
 		if (ret < 0) {
-			ret = ret == -EPROTO || ret == -EBADMSG ?
-			      -EPROTO : te_sock_errno(ret);
+			ret = asker_errno(ret);
 			tep->lanes[i].error = ret;
 			te_ep_fail(&tep->ep, ret);
 		}

@@ -321,9 +321,13 @@ static const struct broken {
 TEST_F_TIMEOUT(lane, broken, SLOW)
 {
 	int good = lane_open(&self->t), fd;
+	struct te_ioc_stats before, after;
 	size_t i;
 
 	ASSERT_LE(0, good);
+	ASSERT_EQ(0, te_stats(&before));
+	/* It is the peer's, and no endpoint of ours. */
+	EXPECT_EQ(0, before.endpoints_draining);
 	for (i = 0; i < ROWS(broken); i++) {
 		struct frame f = request(&self->t, WRITE, 0, 4096);
 		uint64_t value = htole64(broken[i].value);
@@ -339,6 +343,8 @@ TEST_F_TIMEOUT(lane, broken, SLOW)
 		EXPECT_ROW(0, lane_works(good, &self->t, &self->p), "%s",
 			   broken[i].desc);
 	}
+	ASSERT_EQ(0, te_stats(&after));
+	EXPECT_EQ(ROWS(broken), after.sessions_broken - before.sessions_broken);
 	close(good);
 }
 
@@ -405,7 +411,9 @@ TEST_F_TIMEOUT(lane, reads_nothing, SLOW)
 TEST_F_TIMEOUT(lane, hellos, SLOW)
 {
 	struct lane_hello h = hello_of(&self->t);
+	struct te_ioc_stats before, after;
 
+	ASSERT_EQ(0, te_stats(&before));
 	h.token ^= 1;
 	EXPECT_EQ(-TOKEN, lane_with(&h));
 	h = hello_of(&self->t);
@@ -420,6 +428,8 @@ TEST_F_TIMEOUT(lane, hellos, SLOW)
 	h = hello_of(&self->t);
 	h.nr = 0;
 	EXPECT_EQ(-PROTO, lane_with(&h));
+	ASSERT_EQ(0, te_stats(&after));
+	EXPECT_EQ(5, after.sessions_refused - before.sessions_refused);
 }
 
 /* With the session its lanes go. */

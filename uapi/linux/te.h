@@ -271,8 +271,10 @@ struct te_ioc_info {
  *	a peer opened count too
  * @slices: out, slices alive
  * @sessions_refused: out, connections refused: other hosts without insecure=1,
- *	no hello in time, too many, version or authentication
- * @sessions_broken: out, connections closed because the peer broke the protocol
+ *	no hello in time, too many, version or authentication; data connections
+ *	that no session of ours expects
+ * @sessions_broken: out, connections, lanes too, closed because the peer broke
+ *	the protocol
  * @sessions_lost: out, sessions lost to the network or a silent peer
  * @endpoints_stored: out, endpoints of this node that stores keep, on all
  *	devices: no more than max_ep on each
