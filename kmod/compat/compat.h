@@ -16,6 +16,7 @@
 #include <linux/eventfd.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
+#include <linux/skbuff.h>
 #include <linux/uio.h>
 
 /* vm_flags became read-only with helpers in 6.3. */
@@ -62,11 +63,23 @@ static inline int te_pin_for_reading(unsigned long start, unsigned long nr,
 #define ITER_DEST	READ
 #endif
 
-/* Sending pages without a copy: what there was before 6.5 is not worth a way of its own. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
-#define TE_MSG_SPLICE_PAGES MSG_SPLICE_PAGES
+/* The one call of a ubuf_info became a table of them in 6.10. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+struct ubuf_info_ops {
+	void (*complete)(struct sk_buff *skb, struct ubuf_info *ubuf, bool zc);
+};
+
+static inline void te_ubuf_set_ops(struct ubuf_info *ubuf,
+				   const struct ubuf_info_ops *ops)
+{
+	ubuf->callback = ops->complete;
+}
 #else
-#define TE_MSG_SPLICE_PAGES 0
+static inline void te_ubuf_set_ops(struct ubuf_info *ubuf,
+				   const struct ubuf_info_ops *ops)
+{
+	ubuf->ops = ops;
+}
 #endif
 
 /* eventfd_signal() lost its count in 6.8. */

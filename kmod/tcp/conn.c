@@ -261,7 +261,7 @@ static int conn_give(struct te_tcp_conn *tc)
 		return -ESTALE;
 	nr = te_mr_bvecs(mr, tc->req.addr - mr->base + tc->off, left,
 			 tc->lane.bv, TE_TCP_BVECS, &bytes);
-	ret = te_tcp_send_pages(&tc->lane, nr, bytes, false);
+	ret = te_tcp_send_pages(&tc->lane, nr, bytes, NULL);
 	te_mr_put_remote(mr);
 	if (ret < 0)
 		return ret;

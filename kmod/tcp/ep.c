@@ -5,9 +5,11 @@
  * A work item makes the sockets, as that may wait for memory; from then on the
  * mover alone uses the lanes, when their callbacks have queued the endpoint on its
  * list, until it closes it. Another work item then throws the connections away, so
- * that nothing of ours is sent or received any more, and says DEAD; only now does
- * the mover take back what was on the way. Within the node pages are copied as they
- * are sent: what the other end has received but not read would still refer to them.
+ * that nothing of ours is sent or received any more, waits until no socket buffer
+ * refers to a page of a slice, wherever it may be queued, and says DEAD; only now
+ * does the mover take back what was on the way. A socket buffer that comes back to
+ * this node on its receiving side is given copies of the pages by the network stack
+ * (skb_orphan_frags_rx()), so the wait is for senders only.
  *
  * Slices on a lane stand in the order in which they are sent, which is that of
  * the answers. One lane that is lost takes its endpoint with it: its first slice
@@ -15,6 +17,7 @@
  */
 #include <linux/err.h>
 #include <linux/net.h>
+#include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <net/sock.h>
 #include <net/tcp.h>
@@ -44,6 +47,8 @@ enum te_tcp_lane_state {
  * @answer: the answer that comes, while its bytes do
  * @tag: of the slice posted last
  * @error: -errno why it broke, 0: it did not
+ * @ubuf: referenced by socket buffers that refer to pages, and by us until it closes
+ * @quiet: completed with the last reference to @ubuf
  */
 struct te_tcp_asker {
 	struct te_tcp_lane lane;
@@ -58,6 +63,8 @@ struct te_tcp_asker {
 	struct te_msg_lane answer;
 	u32 tag;
 	int error;
+	struct ubuf_info ubuf;
+	struct completion quiet;
 };
 
 /**
@@ -150,6 +157,21 @@ void te_tcp_ep_connect(struct te_ep *ep)
 	queue_work(te_tcp_wq, &to_tcp_ep(ep)->connect_work);
 }
 
+/* Context: any. */
+static void asker_put_pages(struct sk_buff *skb, struct ubuf_info *ubuf,
+			    bool zerocopy)
+{
+	struct te_tcp_asker *asker = container_of(ubuf, struct te_tcp_asker,
+						  ubuf);
+
+	if (refcount_dec_and_test(&ubuf->refcnt))
+		complete(&asker->quiet);
+}
+
+static const struct ubuf_info_ops te_tcp_ubuf_ops = {
+	.complete = asker_put_pages,
+};
+
 static void ep_close_work(struct work_struct *work)
 {
 	struct te_tcp_ep *tep = container_of(work, struct te_tcp_ep,
@@ -157,8 +179,12 @@ static void ep_close_work(struct work_struct *work)
 	u32 i;
 
 	flush_work(&tep->connect_work);
-	for (i = 0; i < tep->nr_lanes; i++)
+	for (i = 0; i < tep->nr_lanes; i++) {
 		te_tcp_close(&tep->lanes[i].lane);
+		asker_put_pages(NULL, &tep->lanes[i].ubuf, true);
+	}
+	for (i = 0; i < tep->nr_lanes; i++)
+		wait_for_completion(&tep->lanes[i].quiet);
 	te_ep_set_state(&tep->ep, TE_EP_DEAD);
 	te_ep_put(&tep->ep);
 }
@@ -184,8 +210,14 @@ struct te_ep *te_tcp_ep_create(struct te_mover *mover, struct te_peer *peer,
 	INIT_WORK(&tep->close_work, ep_close_work);
 	tep->nr_lanes = nr_lanes;
 	for (i = 0; i < nr_lanes; i++) {
-		tep->lanes[i].ep = tep;
-		INIT_LIST_HEAD(&tep->lanes[i].posted);
+		struct te_tcp_asker *asker = &tep->lanes[i];
+
+		asker->ep = tep;
+		INIT_LIST_HEAD(&asker->posted);
+		te_ubuf_set_ops(&asker->ubuf, &te_tcp_ubuf_ops);
+		asker->ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
+		refcount_set(&asker->ubuf.refcnt, 1);
+		init_completion(&asker->quiet);
 	}
 	return &tep->ep;
 }
@@ -352,6 +384,8 @@ static struct te_slice *asker_after(struct te_tcp_asker *asker,
 /* All that is to be sent. Return: 0, -EAGAIN, or what ends the lane. */
 static int asker_say(struct te_tcp_asker *asker)
 {
+	/* Within the node they are copied in any case; at once is cheaper. */
+	struct ubuf_info *ubuf = asker->ep->ep.peer->own ? NULL : &asker->ubuf;
 	struct te_slice *slice;
 	u32 nr, bytes;
 	int ret;
@@ -367,8 +401,7 @@ static int asker_say(struct te_tcp_asker *asker)
 			nr = te_slice_bvecs(slice, asker->tx_off,
 					    asker->lane.bv, TE_TCP_BVECS,
 					    &bytes);
-			ret = te_tcp_send_pages(&asker->lane, nr, bytes,
-						!asker->ep->ep.peer->own);
+			ret = te_tcp_send_pages(&asker->lane, nr, bytes, ubuf);
 			if (ret < 0)
 				return ret;
 			asker->tx_off += ret;

@@ -23,12 +23,16 @@ int te_tcp_send(struct socket *sock, const void *buf, u32 len, bool more)
 	return kernel_sendmsg(sock, &msg, &iov, 1, len);
 }
 
-int te_tcp_send_pages(struct te_tcp_lane *lane, u32 nr, u32 len, bool splice)
+int te_tcp_send_pages(struct te_tcp_lane *lane, u32 nr, u32 len,
+		      struct ubuf_info *ubuf)
 {
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL,
+		.msg_ubuf = ubuf,
+	};
 
-	if (splice)
-		msg.msg_flags |= TE_MSG_SPLICE_PAGES;
+	if (ubuf)
+		msg.msg_flags |= MSG_ZEROCOPY;
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, lane->bv, nr, len);
 	return sock_sendmsg(lane->sock, &msg);
 }

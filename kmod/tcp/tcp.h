@@ -9,9 +9,10 @@
  *   conn.c  answering: lanes of peers; a work item each, one at a time
  *
  * A lane carries requests one way and answers the other, in the same order, see
- * struct te_wire_lane. What is sent from a task's pages is spliced, not copied: the
- * answer to a WRITE says that the peer has read it all. What answers a READ is
- * copied, so that a region can be revoked at once.
+ * struct te_wire_lane. What a WRITE sends is not copied: its answer says that the
+ * peer has read it all, and an endpoint that is given up is dead only when no socket
+ * buffer on this node refers to a page of it (struct ubuf_info). What answers a READ
+ * is copied, so that a region can be revoked at once.
  */
 #ifndef TE_TCP_H
 #define TE_TCP_H
@@ -75,8 +76,12 @@ struct te_tcp_lane {
  * Return: bytes, -EAGAIN, or what the socket says.
  */
 int te_tcp_send(struct socket *sock, const void *buf, u32 len, bool more);
-/* Of the first @nr pages of @lane->bv, @len bytes. @splice: no copy. */
-int te_tcp_send_pages(struct te_tcp_lane *lane, u32 nr, u32 len, bool splice);
+/*
+ * Of the first @nr pages of @lane->bv, @len bytes; copied, or with @ubuf where the
+ * device can gather: socket buffers that refer to the pages refer to it, too.
+ */
+int te_tcp_send_pages(struct te_tcp_lane *lane, u32 nr, u32 len,
+		      struct ubuf_info *ubuf);
 /* Return: bytes, -EAGAIN, -ECONNRESET also for the end of the stream. */
 int te_tcp_recv(struct socket *sock, void *buf, u32 len);
 /* The same into the first @nr pages of @lane->bv. */

@@ -667,4 +667,61 @@ TEST_F_TIMEOUT(answers, too_late, SLOW)
 	}
 }
 
+/* There is room for them at the other end. */
+#define FEW	1000
+
+static unsigned char kept[FEW];
+static atomic_long nr_kept = -1;
+
+/* Reads what there is of a WRITE, and only keeps it. */
+static int keep(struct fake *k, int fd, const struct frame *f,
+		unsigned char *bytes)
+{
+	long n = sock_receive(fd, kept, FEW, TE_WAIT_MS);
+
+	(void)k;
+	(void)f;
+	(void)bytes;
+	nr_kept = n < 0 ? 0 : n;
+	return -EPIPE;
+}
+
+/*
+ * Packets wait on their way out when the deadline comes: it does not end the task
+ * before they have left, as they hold the task's own pages. What comes out at the
+ * other end is what was there then, not what is put there afterwards.
+ */
+TEST_F_TIMEOUT(answers, quiet_when_it_ends, SLOW)
+{
+	static const struct row row = { .instead = keep };
+	struct te_batch_opts o = { .sz = sizeof(o), .deadline_ms = 300 };
+	struct fake *k = &self->k;
+	unsigned long long from;
+	struct te_status st;
+	struct te_request r;
+	uint32_t batch;
+
+	/* The lanes are there, and none is slow to begin. */
+	ASSERT_EQ(0, pair_xfer(&k->p, TE_WRITE, 9 * KIB, 8 * KIB, FEW));
+	ASSERT_EQ(0, system("tc qdisc add dev lo root netem delay 1500ms"));
+	k->closed = false;
+	k->answer = &row;
+	r = pair_req(&k->p, TE_WRITE, 9 * KIB, 8 * KIB, FEW);
+	ASSERT_EQ(0, te_batch_alloc(k->p.ini, 1, &o, &batch));
+	from = te_now_ms();
+	ASSERT_EQ(0, te_submit(k->p.ini, batch, &r, 1));
+	EXPECT_EQ(0, te_wait(k->p.ini, batch, TE_WAIT_MS));
+	EXPECT_LE(1400, te_now_ms() - from);
+	ASSERT_EQ(0, te_status(k->p.ini, batch, 0, &st));
+	EXPECT_EQ(TE_TIMEOUT, st.state);
+	memset(k->p.local.p + 9 * KIB, 0xee, FEW);
+	while (nr_kept < 0 && te_now_ms() - from < TE_WAIT_MS)
+		te_sleep_ms(10);
+	EXPECT_EQ(FEW, nr_kept);
+	memcpy(k->p.local.p + 9 * KIB, k->p.local.want + 9 * KIB, FEW);
+	EXPECT_EQ(0, memcmp(kept, k->p.local.p + 9 * KIB, FEW));
+	EXPECT_EQ(0, system("tc qdisc del dev lo root"));
+	ASSERT_EQ(0, te_batch_free(k->p.ini, batch));
+}
+
 TEST_HARNESS_MAIN
