@@ -100,13 +100,15 @@ round()
 		-- selftests/guest.sh "$@"
 }
 
-# over TRANSPORT KERNEL SECONDS SUITE...: not by RDMA
+# over TRANSPORT[+crc] KERNEL SECONDS SUITE...: not by RDMA; with checksums
 over()
 {
-	local transport=$1 kernel=$2 limit=$3
+	local transport=$1 kernel=$2 limit=$3 param=()
 	shift 3
-	guest "$kernel/$transport" "$limit" --kernel "$kernel" --net wire -- \
-		env TE_TRANSPORT="$transport" selftests/guest.sh "$@"
+	[[ $transport != *+crc ]] || param=(--param tcp_crc=1)
+	guest "$kernel/$transport" "$limit" --kernel "$kernel" --net wire \
+		"${param[@]}" -- \
+		env TE_TRANSPORT="${transport%+crc}" selftests/guest.sh "$@"
 }
 
 # test_build SUITE...: on plain User Mode Linux, with te built for tests
@@ -197,10 +199,11 @@ full()
 	round um wire-siw 600 xfer peer
 	test_build_tcp
 	over tcp um 600 mem xfer ring life
+	over tcp+crc um 300 xfer
 	over local um 600 mem xfer ring life
 	over tcp 6.12 600 xfer/batch xfer/lengths xfer/end
 	over local 6.12 600 xfer/batch
-	over tcp 6.1 600 xfer/batch xfer/lengths
+	over tcp+crc 6.1 600 xfer/batch xfer/lengths
 	round 6.12 wire-siw 600 xfer/batch xfer/lengths peer/nic
 	pair transfers insecure=1
 	pair quiet 'insecure=1 qp_timeout=20'

@@ -193,6 +193,7 @@ int te_ioctl_stats(struct te_cmd *cmd)
 	stats->store_hits = te_count_sum(TE_NR_STORE_HITS);
 	stats->store_misses = te_count_sum(TE_NR_STORE_MISSES);
 	stats->store_evictions = te_count_sum(TE_NR_STORE_EVICTIONS);
+	stats->crc_errors = te_count_sum(TE_NR_CRC_ERRORS);
 	return te_cmd_respond(cmd);
 }
 

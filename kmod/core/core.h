@@ -158,6 +158,7 @@ struct te_batch {
  * @tries: failures so far
  * @flushed: not tried, through no fault of its own: send it again
  * @alone: with @error: its endpoint is as good as before
+ * @garbled: its bytes have not matched their checksum, once
  */
 struct te_slice {
 	struct list_head link;
@@ -177,6 +178,7 @@ struct te_slice {
 	u32 tries;
 	bool flushed;
 	bool alone;
+	bool garbled;
 };
 
 int te_core_init(void);
@@ -278,7 +280,8 @@ u32 te_slice_bvecs(const struct te_slice *slice, u32 off, struct bio_vec *bv,
 void te_slice_complete(struct te_slice *slice);
 /*
  * It was flushed, or failed with @slice->error: it is sent again, unless the
- * task is doomed, the peer refused it, or it has failed too often: then the task
+ * task is doomed, the peer refused it, its bytes did not match their checksum
+ * (-EBADMSG) for the second time, or it has failed too often: then the task
  * fails with the slice's first error. Return: true when the task was not queued
  * and now is: the caller puts it on its path.
  */

@@ -127,6 +127,7 @@ static int slice_resolve(struct te_slice *slice, struct te_task *task,
 	slice->tries = 0;
 	slice->flushed = false;
 	slice->alone = false;
+	slice->garbled = false;
 	return 0;
 }
 
@@ -158,6 +159,7 @@ static int slice_take_locked(struct te_slice *slice, struct te_task *task,
 		return ret;
 	slice->first_error = redo->first_error;
 	slice->tries = redo->tries;
+	slice->garbled = redo->garbled;
 	redo->offset += slice->len;
 	redo->len -= slice->len;
 	if (!redo->len) {
@@ -253,6 +255,11 @@ static int slice_verdict_locked(struct te_slice *slice)
 		return -ESTALE;
 	if (te_seg_gone(task->seg))
 		return READ_ONCE(task->seg->error) ?: -ESTALE;
+	if (slice->error == -EBADMSG) {
+		if (slice->garbled)
+			return -EBADMSG;
+		slice->garbled = true;
+	}
 	if (slice->error == -EREMOTEIO || slice->tries >= te_retry_cnt)
 		return slice->first_error;
 	slice->tries++;

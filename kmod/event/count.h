@@ -32,6 +32,7 @@ enum te_counter {
 	TE_NR_SESSIONS_REFUSED,	/* these: lanes too */
 	TE_NR_SESSIONS_BROKEN,
 	TE_NR_SESSIONS_LOST,
+	TE_NR_CRC_ERRORS,
 	TE_NR_COUNTERS,
 };
 

@@ -8,6 +8,9 @@
  * looked up anew for each step of it and held for that step only, so that a
  * region which is revoked is out of reach at once, whatever the peer does.
  *
+ * With checksums the bytes of a WRITE are looked at again when all are in place, those
+ * of a READ before the answer: bytes that change meanwhile do not match.
+ *
  * What a request may not have is refused and costs nothing else: the bytes that
  * came with it are read and forgotten. What is not a request ends the lane.
  *
@@ -51,6 +54,7 @@ enum te_tcp_step {
  * @step: te_tcp_step; the work's, like all below
  * @req: request that is served
  * @off: bytes of it that have come or gone
+ * @crc: its requests shall have checksums
  */
 struct te_tcp_conn {
 	struct te_conn conn;
@@ -61,6 +65,7 @@ struct te_tcp_conn {
 	enum te_tcp_step step;
 	struct te_msg_lane req;
 	u32 off;
+	bool crc;
 };
 
 static atomic_t te_tcp_conns = ATOMIC_INIT(0);
@@ -139,13 +144,33 @@ static struct te_mr *conn_find_mr(struct te_tcp_conn *tc)
 	return mr;
 }
 
-static void conn_answer(struct te_tcp_conn *tc, u32 status)
+/* Of all bytes of the request, where they are now. */
+static u32 conn_crc(struct te_tcp_conn *tc, struct te_mr *mr)
 {
+	const struct te_msg_lane *req = &tc->req;
+	u32 off, nr, bytes, crc = 0;
+
+	for (off = 0; off < req->length; off += bytes) {
+		nr = te_mr_bvecs(mr, req->addr - mr->base + off,
+				 req->length - off, tc->lane.bv, TE_TCP_BVECS,
+				 &bytes);
+		crc = te_tcp_crc_pages(&tc->lane, nr, crc);
+	}
+	return crc;
+}
+
+/* @crc: of the bytes that follow, if there shall be one. */
+static void conn_answer(struct te_tcp_conn *tc, u32 status, u32 crc)
+{
+	bool gives = status == TE_WIRE_OK && tc->req.type == TE_WIRE_LANE_READ;
+
 	te_tcp_set_frame(&tc->lane, &(struct te_msg_lane) {
 		.type = tc->req.type + 1,
+		.crc_on = gives && tc->req.crc_on,
 		.tag = tc->req.tag,
 		.status = status,
 		.length = tc->req.length,
+		.crc = crc,
 	});
 	tc->off = status == TE_WIRE_OK ? 0 : tc->req.length;
 	tc->step = TE_TCP_ANSWER;
@@ -170,33 +195,42 @@ static int conn_begin(struct te_tcp_conn *tc)
 static int conn_request(struct te_tcp_conn *tc)
 {
 	struct te_mr *mr;
+	u32 crc;
 	int ret;
 
 	ret = te_tcp_recv_frame(&tc->lane, &tc->req);
 	if (ret < 0)
 		return ret;
-	if (tc->req.type != TE_WIRE_LANE_READ &&
-	    tc->req.type != TE_WIRE_LANE_WRITE)
+	if ((tc->req.type != TE_WIRE_LANE_READ &&
+	     tc->req.type != TE_WIRE_LANE_WRITE) ||
+	    (tc->crc && !tc->req.crc_on))
 		return -EBADMSG;
 	tc->off = 0;
-	/* Checksums there are none yet: not to be promised. */
-	tc->req.status = tc->req.crc_on ? TE_WIRE_ERR_UNSUPPORTED : TE_WIRE_OK;
 	if (tc->req.type == TE_WIRE_LANE_WRITE) {
-		tc->step = tc->req.crc_on ? TE_TCP_DROP : TE_TCP_TAKE;
-		return sizeof(tc->lane.rx);
-	}
-	if (tc->req.crc_on) {
-		conn_answer(tc, tc->req.status);
+		tc->step = TE_TCP_TAKE;
 		return sizeof(tc->lane.rx);
 	}
 	mr = conn_find_mr(tc);
 	if (IS_ERR(mr)) {
-		conn_answer(tc, refusal(PTR_ERR(mr)));
-	} else {
-		te_mr_put_remote(mr);
-		conn_answer(tc, TE_WIRE_OK);
+		conn_answer(tc, refusal(PTR_ERR(mr)), 0);
+		return sizeof(tc->lane.rx);
 	}
+	crc = tc->req.crc_on ? conn_crc(tc, mr) : 0;
+	te_mr_put_remote(mr);
+	conn_answer(tc, TE_WIRE_OK, crc);
 	return sizeof(tc->lane.rx);
+}
+
+/* All bytes of a WRITE are in place. */
+static void conn_taken(struct te_tcp_conn *tc, struct te_mr *mr)
+{
+	u32 status = TE_WIRE_OK;
+
+	if (tc->req.crc_on && conn_crc(tc, mr) != tc->req.crc) {
+		te_count(TE_NR_CRC_ERRORS, 1);
+		status = TE_WIRE_ERR_CRC;
+	}
+	conn_answer(tc, status, 0);
 }
 
 static int conn_take(struct te_tcp_conn *tc)
@@ -214,12 +248,11 @@ static int conn_take(struct te_tcp_conn *tc)
 	nr = te_mr_bvecs(mr, tc->req.addr - mr->base + tc->off, left,
 			 tc->lane.bv, TE_TCP_BVECS, &bytes);
 	ret = te_tcp_recv_pages(&tc->lane, nr, bytes);
-	te_mr_put_remote(mr);
-	if (ret < 0)
-		return ret;
-	tc->off += ret;
+	if (ret > 0)
+		tc->off += ret;
 	if (tc->off == tc->req.length)
-		conn_answer(tc, TE_WIRE_OK);
+		conn_taken(tc, mr);
+	te_mr_put_remote(mr);
 	return ret;
 }
 
@@ -232,7 +265,7 @@ static int conn_drop(struct te_tcp_conn *tc)
 		return ret;
 	tc->off += ret;
 	if (tc->off == tc->req.length)
-		conn_answer(tc, tc->req.status);
+		conn_answer(tc, tc->req.status, 0);
 	return ret;
 }
 
@@ -347,9 +380,10 @@ static u32 hello_check(const void *buf, int len, struct te_peer **peer)
 }
 
 /* Strangers are told why, and nothing of us. */
-static int hello_answer(struct socket *sock, u32 status)
+static int hello_answer(struct socket *sock, u32 status, bool crc)
 {
 	struct te_msg_conn_reply msg = {
+		.crc = crc,
 		.status = status,
 		.boot_gen = status == TE_WIRE_OK ? te_node.boot_gen : 0,
 	};
@@ -373,6 +407,7 @@ static struct te_tcp_conn *conn_create(struct te_peer *peer,
 	tc->peer = peer;
 	INIT_WORK(&tc->work, conn_work);
 	tc->lane.sock = sock;
+	tc->crc = READ_ONCE(te_tcp_crc);
 	te_sock_save(sock, &tc->lane.calls);
 	te_tcp_tune(&tc->lane);
 	atomic_inc(&te_tcp_conns);
@@ -399,7 +434,7 @@ void te_tcp_accept(struct socket *sock)
 	}
 	if (status != TE_WIRE_OK)
 		te_count(TE_NR_SESSIONS_REFUSED, 1);
-	hello_answer(sock, status);
+	hello_answer(sock, status, tc && tc->crc);
 	/* From here on it is its work's. */
 	if (tc)
 		queue_work(te_tcp_conn_wq, &tc->work);

@@ -11,6 +11,7 @@
 #include "tcp/tcp.h"
 
 unsigned int te_tcp_lanes = 4;
+bool te_tcp_crc;
 unsigned short te_tcp_port;
 struct workqueue_struct *te_tcp_wq;
 struct workqueue_struct *te_tcp_conn_wq;

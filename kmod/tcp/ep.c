@@ -46,6 +46,7 @@ enum te_tcp_lane_state {
  * @rx_off: bytes of the first of @posted that have come
  * @answer: the answer that comes, while its bytes do
  * @tag: of the slice posted last
+ * @crc: with checksums
  * @error: -errno why it broke, 0: it did not
  * @ubuf: referenced by socket buffers that refer to pages, and by us until it closes
  * @quiet: completed with the last reference to @ubuf
@@ -62,6 +63,7 @@ struct te_tcp_asker {
 	u32 rx_off;
 	struct te_msg_lane answer;
 	u32 tag;
+	bool crc;
 	int error;
 	struct ubuf_info ubuf;
 	struct completion quiet;
@@ -280,6 +282,7 @@ static int asker_welcomed(struct te_tcp_asker *asker)
 		return te_wire_errno(reply.status);
 	if (reply.boot_gen != tep->ep.peer->boot_gen)
 		return -ECONNRESET;
+	asker->crc = reply.crc || READ_ONCE(te_tcp_crc);
 	asker->state = TE_TCP_UP;
 	if (++tep->nr_up == tep->nr_lanes)
 		te_ep_set_state(&tep->ep, TE_EP_READY);
@@ -315,6 +318,26 @@ static int asker_fill(struct te_tcp_asker *asker, struct te_slice *slice)
 	return 0;
 }
 
+/* Do bytes come behind the answer? */
+static bool asker_gets(const struct te_msg_lane *answer)
+{
+	return answer->type == TE_WIRE_LANE_READ_REPLY &&
+	       answer->status == TE_WIRE_OK;
+}
+
+/* CRC-32C of the slice's bytes, as they are now. */
+static u32 asker_crc(struct te_tcp_asker *asker, const struct te_slice *slice)
+{
+	u32 off, nr, bytes, crc = 0;
+
+	for (off = 0; off < slice->len; off += bytes) {
+		nr = te_slice_bvecs(slice, off, asker->lane.bv, TE_TCP_BVECS,
+				    &bytes);
+		crc = te_tcp_crc_pages(&asker->lane, nr, crc);
+	}
+	return crc;
+}
+
 /*
  * Is this what the first slice waits for, and has the peer got all of it? Who answers
  * before could read from the buffer what is put there later.
@@ -329,33 +352,39 @@ static bool asker_expects(const struct te_tcp_asker *asker,
 	return slice != asker->next &&
 	       !before(READ_ONCE(tcp_sk(asker->lane.sock->sk)->snd_una),
 		       slice->lkey) &&
-	       !answer->crc_on && answer->type == type &&
-	       answer->tag == slice->seq && answer->length == slice->len;
+	       answer->crc_on == (asker->crc && asker_gets(answer)) &&
+	       answer->type == type && answer->tag == slice->seq &&
+	       answer->length == slice->len;
 }
 
 /* One answer. Return: 1, -EAGAIN, or what ends the lane. */
 static int asker_hear(struct te_tcp_asker *asker, struct list_head *finished)
 {
+	struct te_msg_lane *answer = &asker->answer;
 	struct te_slice *slice;
 	int ret;
 
 	slice = list_first_entry_or_null(&asker->posted, struct te_slice, link);
-	if (!asker->answer.length) {
-		ret = te_tcp_recv_frame(&asker->lane, &asker->answer);
+	if (!answer->length) {
+		ret = te_tcp_recv_frame(&asker->lane, answer);
 		if (ret < 0) {
-			asker->answer.length = 0;
+			answer->length = 0;
 			return ret;
 		}
 		if (!slice || !asker_expects(asker, slice))
 			return -EPROTO;
 	}
-	if (asker->answer.status == TE_WIRE_OK && slice->task->op == TE_READ) {
+	if (asker_gets(answer)) {
 		ret = asker_fill(asker, slice);
 		if (ret)
 			return ret;
+		if (answer->crc_on && asker_crc(asker, slice) != answer->crc) {
+			te_count(TE_NR_CRC_ERRORS, 1);
+			answer->status = TE_WIRE_ERR_CRC;
+		}
 	}
-	asker->answer.length = 0;
-	asker_done(asker, slice, te_wire_errno(asker->answer.status), finished);
+	answer->length = 0;
+	asker_done(asker, slice, te_wire_errno(answer->status), finished);
 	return 1;
 }
 
@@ -370,6 +399,9 @@ static void asker_ask(struct te_tcp_asker *asker, struct te_slice *slice)
 		.key = slice->rkey,
 		.length = slice->len,
 		.addr = slice->raddr,
+		.crc_on = asker->crc,
+		.crc = asker->crc && slice->task->op == TE_WRITE ?
+		       asker_crc(asker, slice) : 0,
 	});
 	asker->tx_off = slice->task->op == TE_READ ? slice->len : 0;
 }

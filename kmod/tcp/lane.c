@@ -6,6 +6,7 @@
  * waits: where a call says -EAGAIN the socket's callback comes when it is worth
  * another try.
  */
+#include <linux/crc32c.h>
 #include <linux/net.h>
 #include <linux/tcp.h>
 #include <linux/uio.h>
@@ -61,6 +62,21 @@ int te_tcp_recv_pages(struct te_tcp_lane *lane, u32 nr, u32 len)
 
 	iov_iter_bvec(&msg.msg_iter, ITER_DEST, lane->bv, nr, len);
 	return sock_recv(lane->sock, &msg, 0);
+}
+
+u32 te_tcp_crc_pages(struct te_tcp_lane *lane, u32 nr, u32 crc)
+{
+	struct bio_vec *bv;
+	void *p;
+
+	/* As iSCSI, NVMe/TCP and others have it: seeded and closed with ones. */
+	crc = ~crc;
+	for (bv = lane->bv; bv < lane->bv + nr; bv++) {
+		p = bvec_kmap_local(bv);
+		crc = crc32c(crc, p, bv->bv_len);
+		kunmap_local(p);
+	}
+	return ~crc;
 }
 
 int te_tcp_skip(struct te_tcp_lane *lane, u32 len)

@@ -33,6 +33,9 @@ extern unsigned int te_tcp_lanes;
 /* Of the listeners of this node; set before te_tcp_init(). */
 extern unsigned short te_tcp_port;
 
+/* Module parameter: checksums on lanes that connect from now on, both ways. */
+extern bool te_tcp_crc;
+
 #define TE_TCP_MAX_LANES	16U
 /* Requests on the way on one lane. */
 #define TE_TCP_DEPTH		64U
@@ -86,6 +89,8 @@ int te_tcp_send_pages(struct te_tcp_lane *lane, u32 nr, u32 len,
 int te_tcp_recv(struct socket *sock, void *buf, u32 len);
 /* The same into the first @nr pages of @lane->bv. */
 int te_tcp_recv_pages(struct te_tcp_lane *lane, u32 nr, u32 len);
+/* CRC-32C of the first @nr pages of @lane->bv, behind @crc; begins with 0. */
+u32 te_tcp_crc_pages(struct te_tcp_lane *lane, u32 nr, u32 crc);
 /* Read and forget. */
 int te_tcp_skip(struct te_tcp_lane *lane, u32 len);
 /* Return: 1 with @msg, -EAGAIN, -EBADMSG, or what the socket says. */

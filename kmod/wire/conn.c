@@ -61,6 +61,7 @@ void te_wire_conn_reply_encode(struct te_wire_conn_reply *wire,
 	*wire = (struct te_wire_conn_reply) {
 		.magic = cpu_to_le32(TE_WIRE_CONN_MAGIC),
 		.version = TE_WIRE_VERSION_MAX,
+		.flags = msg->crc ? TE_WIRE_CONN_CRC : 0,
 		.length = sizeof(*wire),
 		.status = cpu_to_le32(msg->status),
 		.dev_id = cpu_to_le32(msg->dev_id),
@@ -81,11 +82,13 @@ int te_wire_conn_reply_decode(const void *buf, size_t len,
 		return -EBADMSG;
 	if (w.version < TE_WIRE_VERSION_MIN || w.version > TE_WIRE_VERSION_MAX)
 		return -EPROTO;
-	if (w.length != sizeof(w) || w.reserved0 || w.reserved1 ||
-	    w.reserved2 || le32_to_cpu(w.dev_id) >= TE_WIRE_MAX_DEVS)
+	if (w.length != sizeof(w) || (w.flags & ~TE_WIRE_CONN_CRC) ||
+	    w.reserved1 || w.reserved2 ||
+	    le32_to_cpu(w.dev_id) >= TE_WIRE_MAX_DEVS)
 		return -EBADMSG;
 
 	*msg = (struct te_msg_conn_reply) {
+		.crc = w.flags & TE_WIRE_CONN_CRC,
 		.status = le32_to_cpu(w.status),
 		.dev_id = le32_to_cpu(w.dev_id),
 		.boot_gen = le64_to_cpu(w.boot_gen),

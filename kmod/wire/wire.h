@@ -632,11 +632,13 @@ static_assert(offsetof(struct te_wire_conn_hello, token) == 8);
 static_assert(offsetof(struct te_wire_conn_hello, dev_id) == 24);
 static_assert(sizeof(struct te_wire_conn_hello) == 48);
 
+#define TE_WIRE_CONN_CRC	BIT(0)	/* lane: its requests shall have checksums */
+
 /* Private data of accept (196 bytes on RoCE) and of reject (148). */
 struct te_wire_conn_reply {
 	__le32 magic;
 	u8 version;
-	u8 reserved0;
+	u8 flags;		/* TE_WIRE_CONN_CRC */
 	u8 length;
 	u8 reserved1;
 	__le32 status;		/* enum te_wire_code */
@@ -674,8 +676,10 @@ struct te_msg_conn_hello {
  * @boot_gen: te_node.boot_gen of the sender
  * @proof_key: iWARP: key of a word of the sender's at address 0, which is READ
  *	to prove that WRITEs before it have been placed; else 0
+ * @crc: lane: its requests shall have checksums
  */
 struct te_msg_conn_reply {
+	bool crc;
 	u32 status;
 	u32 dev_id;
 	u64 boot_gen;

@@ -34,6 +34,20 @@ int stranger_send(int fd, int type, const void *payload, size_t len)
 	return sock_send(fd, buf, HEADER + len);
 }
 
+uint32_t stranger_crc(const void *buf, size_t len)
+{
+	const unsigned char *p = buf;
+	uint32_t crc = ~0U;
+	int bit;
+
+	while (len--) {
+		crc ^= *p++;
+		for (bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
+	}
+	return ~crc;
+}
+
 static int dial(void *arg, int in, int out)
 {
 	char url[64];

@@ -25,7 +25,9 @@ enum {
 /* Requests of a lane, and their answers. */
 enum { READ, READ_REPLY, WRITE, WRITE_REPLY };
 /* Status. */
-enum { OK, PROTO = 4, GONE = 13, TOKEN, GENERATION, REFUSED = 17 };
+enum { OK, PROTO = 4, GONE = 13, TOKEN, GENERATION, REFUSED = 17, CRC };
+/* Flag of lane frames, and of the reply to a lane's hello. */
+#define WITH_CRC	1
 
 struct lane_hello {
 	uint32_t magic;
@@ -38,7 +40,7 @@ struct lane_hello {
 
 struct lane_reply {
 	uint32_t magic;
-	uint8_t version, reserved, length, reserved1;
+	uint8_t version, flags, length, reserved1;
 	uint32_t status, dev_id;
 	uint64_t boot_gen;
 	uint32_t proof_key, reserved2;
@@ -52,6 +54,9 @@ struct frame {
 	uint64_t addr;
 	uint32_t crc, reserved1;
 } __attribute__((packed));
+
+/* CRC-32C (Castagnoli, reflected, as iSCSI has it). */
+uint32_t stranger_crc(const void *buf, size_t len);
 
 static inline uint32_t get32(const unsigned char *p)
 {

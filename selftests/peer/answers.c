@@ -52,6 +52,8 @@ struct row {
  * @cut: bytes of the next answer to be sent before the end, @hard: by a reset;
  *	negative: all
  * @slowly: a byte at a time
+ * @crc: lanes that come shall have checksums
+ * @garble: the next so many answers to READs have a wrong one, WRITEs are found to
  * @odd: descriptor on which it was wrong
  * @closed: te has closed that one
  */
@@ -67,8 +69,8 @@ struct fake {
 	uint32_t cookie;
 	const struct row *_Atomic answer, *_Atomic welcome;
 	atomic_long cut;
-	atomic_bool hard, slowly, closed;
-	atomic_int odd;
+	atomic_bool hard, slowly, closed, crc;
+	atomic_int odd, garble;
 };
 
 FIXTURE(answers)
@@ -157,7 +159,8 @@ static int lane_greeting(struct fake *k, int fd)
 	uint64_t value;
 	struct lane_reply r = {
 		.magic = htole32(CONN_MAGIC), .version = 1,
-		.length = sizeof(r), .boot_gen = htole64(k->boot_gen),
+		.flags = k->crc ? WITH_CRC : 0, .length = sizeof(r),
+		.boot_gen = htole64(k->boot_gen),
 	};
 
 	if (sock_receive(fd, &h, sizeof(h), TE_WAIT_MS) != sizeof(h) ||
@@ -243,6 +246,27 @@ static int take_bytes(int fd, const struct frame *f, unsigned char *bytes)
 	       0 : -EPIPE;
 }
 
+/* Those of the request are right, and the answer has what it should, or not. */
+static int checksums(struct fake *k, const struct frame *f, struct frame *a,
+		     const unsigned char *bytes)
+{
+	uint32_t crc = stranger_crc(bytes, le32toh(f->length));
+	bool garble = k->garble > 0;
+
+	if (f->flags != WITH_CRC || (f->type == READ && f->crc) ||
+	    (f->type == WRITE && f->crc != htole32(crc)))
+		return -EPROTO;
+	if (garble)
+		k->garble--;
+	if (f->type == READ) {
+		a->flags = WITH_CRC;
+		a->crc = htole32(crc ^ garble);
+	} else if (garble) {
+		a->status = htole32(CRC);
+	}
+	return 0;
+}
+
 static int lane_frame(struct fake *k, int fd)
 {
 	const struct row *row;
@@ -262,6 +286,8 @@ static int lane_frame(struct fake *k, int fd)
 	if (take_bytes(fd, &f, bytes))
 		return -EPIPE;
 	a = answer_to(&f);
+	if (k->crc && checksums(k, &f, &a, bytes))
+		return -EPROTO;
 	if (row)
 		memcpy((char *)&a + row->at, &value, row->len);
 	return give(k, fd, &a, bytes);
@@ -563,7 +589,7 @@ static int half(struct fake *k, int fd, const struct frame *f,
 static const struct row odd_welcomes[] = {
 	FIELD("magic of a frame", 0, 0, 4, LANE_MAGIC),
 	FIELD("version", 0, 4, 1, 99),
-	FIELD("reserved", 0, 5, 1, 1),
+	FIELD("no such flag", 0, 5, 1, 2),
 	FIELD("length", 0, 6, 1, 31),
 	FIELD("reserved1", 0, 7, 1, 1),
 	FIELD("no such token", 0, 8, 4, TOKEN),
@@ -617,6 +643,72 @@ TEST_F_TIMEOUT(answers, byte_by_byte, SLOW)
 	EXPECT_EQ(0, pair_xfer(&k->p, TE_READ, 9 * KIB, 8 * KIB, LEN));
 	EXPECT_EQ(0, pair_xfer(&k->p, TE_WRITE, 9 * KIB, 8 * KIB, LEN));
 	k->slowly = false;
+}
+
+/* What the task ends with: its state, or -errno. */
+static int outcome(struct pair *p, const struct te_request *r)
+{
+	struct te_status st;
+	uint32_t batch;
+	int ret;
+
+	ret = te_batch_alloc(p->ini, 1, NULL, &batch);
+	ret = ret ?: te_submit(p->ini, batch, r, 1);
+	ret = ret ?: te_wait(p->ini, batch, TE_WAIT_MS);
+	ret = ret ?: te_status(p->ini, batch, 0, &st);
+	ret = ret ?: te_batch_free(p->ini, batch);
+	return ret ?: st.state == TE_FAILED ? st.error : (int)st.state;
+}
+
+/*
+ * A peer that wants checksums gets them, and te looks at its own: bytes that do not
+ * match are moved once more, and not for ever. The lane is as good as before.
+ */
+TEST_F_TIMEOUT(answers, checksums, SLOW)
+{
+	static const uint32_t ops[] = { TE_READ, TE_WRITE };
+	struct te_ioc_stats before, after;
+	struct fake *k = &self->k;
+	struct te_request r;
+	size_t i;
+
+	EXPECT_EQ(0xe3069283, stranger_crc("123456789", 9));
+	k->crc = true;
+	for (i = 0; i < ROWS(ops); i++) {
+		EXPECT_EQ(0, pair_xfer(&k->p, ops[i], 8 * KIB + 1, 8 * KIB,
+				       200000));
+		EXPECT_EQ(0, pair_xfer(&k->p, ops[i], 9 * KIB, 11 * KIB, 1));
+		MUST(te_stats(&before));
+		k->garble = 1;
+		EXPECT_EQ(0, pair_xfer(&k->p, ops[i], 9 * KIB, 8 * KIB, LEN));
+		EXPECT_EQ(0, k->garble);
+		MUST(te_stats(&after));
+		/* Who finds it counts it. */
+		EXPECT_EQ(ops[i] == TE_READ,
+			  after.crc_errors - before.crc_errors);
+		k->garble = 100;
+		r = pair_req(&k->p, ops[i], 9 * KIB, 8 * KIB, LEN);
+		EXPECT_EQ(-EBADMSG, outcome(&k->p, &r));
+		EXPECT_EQ(98, k->garble);
+		k->garble = 0;
+		pair_expect(&k->p, &r);
+		EXPECT_EQ(0, pair_check(&k->p));
+		MUST(te_stats(&after));
+		EXPECT_EQ(before.sessions_broken, after.sessions_broken);
+		EXPECT_EQ(before.endpoints, after.endpoints);
+	}
+}
+
+/* One that wants them and does not give them ends its lane. */
+TEST_F_TIMEOUT(answers, no_checksum, SLOW)
+{
+	static const struct row row = { .op = TE_READ, .at = 5, .len = 1 };
+	struct fake *k = &self->k;
+
+	k->crc = true;
+	k->answer = &row;
+	EXPECT_EQ(0, pair_xfer(&k->p, TE_READ, 9 * KIB, 8 * KIB, LEN));
+	EXPECT_EQ(0, await_closed(k));
 }
 
 static int late_fd;

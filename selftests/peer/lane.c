@@ -408,6 +408,49 @@ TEST_F_TIMEOUT(lane, reads_nothing, SLOW)
 	close(good);
 }
 
+/* What arrives is compared with what the peer says of it. */
+TEST_F_TIMEOUT(lane, checksums, SLOW)
+{
+	static unsigned char buf[LANE_MAX];
+	struct te_ioc_stats before, after;
+	struct pair *p = &self->p;
+	struct frame f, a;
+	int fd = lane_open(&self->t);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, te_stats(&before));
+	pattern_fill(buf, LANE_MAX, 6);
+	f = request(&self->t, WRITE, 4096 - 7, LANE_MAX);
+	f.flags = WITH_CRC;
+	f.crc = htole32(stranger_crc(buf, LANE_MAX));
+	EXPECT_EQ(OK, ask(fd, &f, buf));
+	memcpy(p->remote.want + p->margin + 4096 - 7, buf, LANE_MAX);
+	f.crc ^= htole32(1U << 31);
+	EXPECT_EQ(CRC, ask(fd, &f, buf));
+	/* For one byte, too, and not for bytes that may not be there. */
+	f = request(&self->t, WRITE, 5, 1);
+	f.flags = WITH_CRC;
+	f.crc = htole32(stranger_crc(buf, 1) ^ 1);
+	EXPECT_EQ(CRC, ask(fd, &f, buf));
+	p->remote.want[p->margin + 5] = buf[0];
+	f = request(&self->t, WRITE, self->t.length, 1);
+	f.flags = WITH_CRC;
+	EXPECT_EQ(REFUSED, ask(fd, &f, buf));
+	ASSERT_EQ(0, te_stats(&after));
+	EXPECT_EQ(2, after.crc_errors - before.crc_errors);
+
+	f = request(&self->t, READ, 100, 5000);
+	f.flags = WITH_CRC;
+	ASSERT_EQ(0, sock_send(fd, &f, sizeof(f)));
+	ASSERT_EQ((long)sizeof(a), sock_receive(fd, &a, sizeof(a), TE_WAIT_MS));
+	ASSERT_EQ(5000, sock_receive(fd, buf, 5000, TE_WAIT_MS));
+	EXPECT_EQ(WITH_CRC, a.flags);
+	EXPECT_EQ(stranger_crc(buf, 5000), le32toh(a.crc));
+	EXPECT_EQ(0, memcmp(buf, p->remote.p + p->margin + 100, 5000));
+	EXPECT_EQ(0, lane_works(fd, &self->t, p));
+	close(fd);
+}
+
 TEST_F_TIMEOUT(lane, hellos, SLOW)
 {
 	struct lane_hello h = hello_of(&self->t);

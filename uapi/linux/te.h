@@ -53,6 +53,7 @@
  *   ESTALE        segment, or the memory asked for, has gone at the peer
  *   ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ECONNRESET
  *                 no connection to the peer, or lost it
+ *   EBADMSG       bytes did not match their checksum, nor when moved again
  *   EPROTO        the peer speaks another protocol or version
  *   EREMOTEIO     the peer's NIC refused or failed the operation
  *   EIO           the local NIC failed the operation
@@ -283,6 +284,8 @@ struct te_ioc_info {
  * @store_hits: out, work began on an endpoint that was there, without any
  * @store_misses: out, endpoints made, as there was none for the work
  * @store_evictions: out, endpoints without work given up for others
+ * @crc_errors: out, slices that arrived here by TCP and did not match their
+ *	checksum
  */
 struct te_ioc_stats {
 	__u32 size;
@@ -305,6 +308,7 @@ struct te_ioc_stats {
 	__aligned_u64 store_hits;
 	__aligned_u64 store_misses;
 	__aligned_u64 store_evictions;
+	__aligned_u64 crc_errors;
 };
 
 /**
@@ -739,7 +743,8 @@ TE_ASSERT(te_ioc_stats, slices, 80);
 TE_ASSERT(te_ioc_stats, sessions_lost, 104);
 TE_ASSERT(te_ioc_stats, endpoints_stored, 112);
 TE_ASSERT(te_ioc_stats, store_evictions, 144);
-TE_ASSERT_SIZE(te_ioc_stats, 152);
+TE_ASSERT(te_ioc_stats, crc_errors, 152);
+TE_ASSERT_SIZE(te_ioc_stats, 160);
 TE_ASSERT(te_ioc_setup, status_bytes, 16);
 TE_ASSERT_SIZE(te_ioc_setup, 32);
 TE_ASSERT_SIZE(te_ioc_eventfd, 16);

@@ -692,7 +692,7 @@ static int conn_hello_recode(struct kunit *test, const void *buf, size_t len,
 }
 
 static const u8 conn_reply_bytes[32] = {
-	't', '-', 't', 'c', 0x01, 0x00, 0x20, 0x00,
+	't', '-', 't', 'c', 0x01, 0x01, 0x20, 0x00,
 	0x04, 0x03, 0x02, 0x01, 0x1f, 0x00, 0x00, 0x00,
 	0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31,
 	0x44, 0x43, 0x42, 0x41,
@@ -701,6 +701,7 @@ static const u8 conn_reply_bytes[32] = {
 static size_t conn_reply_encode(void *buf)
 {
 	static const struct te_msg_conn_reply msg = {
+		.crc = true,
 		.status = 0x01020304,
 		.dev_id = 31,
 		.boot_gen = 0x3132333435363738,
