@@ -22,7 +22,7 @@ out=build/selftests
 log=''
 transport=''
 vm=selftests/vm
-suites='uapi mem xfer ring life peer tool'
+suites='uapi mem xfer ring life peer tcp tool'
 forced='fault/race_ctx fault/race_mr fault/race_peer fault/race_evict
 	fault/race_dev fault/race_exit fault/limits fault/fallback'
 pid=''

@@ -372,13 +372,16 @@ void te_rail_failed(struct te_rail *rail, const struct te_rdev *rdev,
 	struct te_health *health = &rail->health[rdev->dev_id];
 	bool shortage = error == -ENOMEM;
 	unsigned long pause;
+	/* A dev without an address of its own is where the peer is. */
+	const struct in6_addr *addr = ipv6_addr_any(&rdev->addr) ?
+				      &rail->peer->addr : &rdev->addr;
 
 	/* That says nothing of the way: it pauses no longer than one that worked. */
 	health->worked |= shortage;
 	rail->shortages = shortage ? rail->shortages + 1 : 0;
 	pause = te_health_fail(health, jiffies, get_random_u32());
 	pr_info_ratelimited("te: %s: rail to %pI6c: %d, failure %u, again in %u ms\n",
-			    rail->w->mover.dev->name, &rdev->addr, error,
+			    rail->w->mover.dev->name, addr, error,
 			    health->fails, jiffies_to_msecs(pause));
 	te_path_set_short(rail, rail->shortages >= TE_SHORTAGES);
 }

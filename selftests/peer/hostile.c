@@ -8,6 +8,7 @@
  */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,6 +19,8 @@
 
 /* te gives a stranger 5 s for its hello, then some for a slow guest. */
 #define PATIENCE_MS	40000
+/* Sessions that have not said hello, at once: twice TE_SESSION_MAX_HALF_OPEN. */
+#define MOST		128
 
 FIXTURE(hostile)
 {
@@ -212,6 +215,34 @@ TEST_F_TIMEOUT(hostile, crowd, SLOW)
 		}
 		close(fd[i]);
 	}
+}
+
+/* Ten thousand who say nothing: there is room for few of them, and for others. */
+TEST_F_TIMEOUT(hostile, ten_thousand, SLOW)
+{
+	enum { NR = 10000 };
+	struct rlimit files = { NR + 100, NR + 100 };
+	struct te_ioc_stats before, after;
+	static int fd[NR];
+	int i, open = 0;
+
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &files));
+	ASSERT_EQ(0, te_stats(&before));
+	for (i = 0; i < NR; i++) {
+		fd[i] = knock();
+		open += fd[i] >= 0;
+		if (i % 1000)
+			continue;
+		ASSERT_EQ(0, pair_xfer(&self->p, TE_READ, 8 * KIB, 9 * KIB,
+				       50000));
+		ASSERT_EQ(0, te_stats(&after));
+		EXPECT_GE(before.sessions + MOST, after.sessions);
+	}
+	/* A queue that is full refuses by itself, and not all the time. */
+	EXPECT_LE(NR / 2, open);
+	for (i = 0; i < NR; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
 }
 
 /* Lines of te's in the kernel log since @fd was opened. */

@@ -53,6 +53,7 @@ struct row {
  *	negative: all
  * @slowly: a byte at a time
  * @crc: lanes that come shall have checksums
+ * @kill_every: amid so many answers one lane is reset, 0: none
  * @garble: the next so many answers to READs have a wrong one, WRITEs are found to
  * @odd: descriptor on which it was wrong
  * @closed: te has closed that one
@@ -71,6 +72,8 @@ struct fake {
 	atomic_long cut;
 	atomic_bool hard, slowly, closed, crc;
 	atomic_int odd, garble;
+	atomic_uint kill_every;
+	unsigned int asked;
 };
 
 FIXTURE(answers)
@@ -286,6 +289,10 @@ static int lane_frame(struct fake *k, int fd)
 	if (take_bytes(fd, &f, bytes))
 		return -EPIPE;
 	a = answer_to(&f);
+	if (k->kill_every && ++k->asked % k->kill_every == 0) {
+		k->hard = true;
+		k->cut = rand() % (sizeof(a) + (f.type == READ ? f.length : 0));
+	}
 	if (k->crc && checksums(k, &f, &a, bytes))
 		return -EPROTO;
 	if (row)
@@ -368,7 +375,7 @@ static void *fake_thread(void *arg)
 
 static int fake_start(struct fake *k)
 {
-	int listener = sock_listen(64, &k->port), small = 4096;
+	int listener = sock_listen(64, &k->port);
 
 	k->session = -1;
 	k->odd = -1;
@@ -376,8 +383,6 @@ static int fake_start(struct fake *k)
 	k->boot_gen = htole64(te_now_ms() + 1);
 	if (listener < 0 || pipe(k->stop))
 		return -1;
-	/* Inherited: te cannot send much that is not read. */
-	setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
 	k->fds[0] = (struct pollfd) { .fd = listener, .events = POLLIN };
 	k->fds[1] = (struct pollfd) { .fd = k->stop[0], .events = POLLIN };
 	k->nr = 2;
@@ -427,6 +432,15 @@ FIXTURE_TEARDOWN(answers)
 	pair_close(&k->p);
 	CLEAN();
 	EXPECT_EQ(0, te_settle_all());
+}
+
+/* Lanes that come have little room: te cannot send much that is not read. */
+static int narrow(struct fake *k)
+{
+	int small = 4096;
+
+	return setsockopt(k->fds[0].fd, SOL_SOCKET, SO_RCVBUF, &small,
+			  sizeof(small));
 }
 
 /* Was it noticed? Lanes go with their endpoint. */
@@ -559,6 +573,7 @@ TEST_F_TIMEOUT(answers, before_it_has_all, SLOW)
 	static const struct row row = { .instead = early };
 	struct fake *k = &self->k;
 
+	ASSERT_EQ(0, narrow(k));
 	k->answer = &row;
 	EXPECT_EQ(0, pair_xfer(&k->p, TE_WRITE, 9 * KIB, 8 * KIB, 200000));
 	EXPECT_EQ(0, await_closed(k));
@@ -709,6 +724,67 @@ TEST_F_TIMEOUT(answers, no_checksum, SLOW)
 	k->answer = &row;
 	EXPECT_EQ(0, pair_xfer(&k->p, TE_READ, 9 * KIB, 8 * KIB, LEN));
 	EXPECT_EQ(0, await_closed(k));
+}
+
+/* A minute of lanes that end in the middle: no task notices. */
+TEST_F_TIMEOUT(answers, lanes_are_killed, SLOW)
+{
+	unsigned long long until = te_now_ms() + (native() ? 60000 : 15000);
+	enum { NR = 16, EACH = 14 * KIB };
+	struct te_request r[NR];
+	struct fake *k = &self->k;
+	uint32_t i, op = TE_READ;
+	unsigned int rounds = 0;
+
+	k->kill_every = 40;
+	while (te_now_ms() < until) {
+		area_fill(&k->p.local, ++rounds);
+		for (i = 0; i < NR; i++)
+			r[i] = pair_req(&k->p, op, 8 * KIB + i * EACH,
+					8 * KIB + i * EACH, EACH);
+		MUST(pair_run(&k->p, r, NR));
+		op = op == TE_READ ? TE_WRITE : TE_READ;
+	}
+	TH_LOG("%u rounds, %u answers", rounds, k->asked);
+	EXPECT_LE(100, k->asked);
+	k->kill_every = 0;
+}
+
+/* Who reads nothing: the deadline ends it, and nobody else waits. */
+static int stop_reading(struct fake *k, int fd, const struct frame *f,
+			unsigned char *bytes)
+{
+	(void)k;
+	(void)fd;
+	(void)f;
+	(void)bytes;
+	te_sleep_ms(3000);
+	return -EPIPE;
+}
+
+TEST_F_TIMEOUT(answers, reads_nothing, SLOW)
+{
+	static const struct row row = { .instead = stop_reading };
+	struct te_batch_opts o = { .sz = sizeof(o), .deadline_ms = 500 };
+	unsigned long long from = te_now_ms();
+	struct fake *k = &self->k;
+	struct te_status st;
+	struct te_request r;
+	uint32_t batch;
+
+	ASSERT_EQ(0, narrow(k));
+	k->answer = &row;
+	r = pair_req(&k->p, TE_WRITE, 8 * KIB, 8 * KIB, 200000);
+	ASSERT_EQ(0, te_batch_alloc(k->p.ini, 1, &o, &batch));
+	ASSERT_EQ(0, te_submit(k->p.ini, batch, &r, 1));
+	EXPECT_EQ(0, te_wait(k->p.ini, batch, TE_WAIT_MS));
+	ASSERT_EQ(0, te_status(k->p.ini, batch, 0, &st));
+	EXPECT_EQ(TE_TIMEOUT, st.state);
+	/* It still sleeps. */
+	EXPECT_GE(2500, te_now_ms() - from);
+	ASSERT_EQ(0, te_batch_free(k->p.ini, batch));
+	/* Some of it may have arrived. */
+	EXPECT_EQ(0, pair_xfer(&k->p, TE_WRITE, 8 * KIB, 8 * KIB, 200000));
 }
 
 static int late_fd;
