@@ -17,20 +17,29 @@
 #   cpu NAME TE RIVAL FLOOR         CPU seconds of the whole guest per GiB
 #   calls NAME TE RIVAL             system calls per 1000 requests
 #
-# Then what te costs as things grow; see growth.c. Numbers of two boots do not
+# Then what te costs as things grow; see growth.c. For what needs no NIC, see
+# sockets.sh, with what it is measured against in MB/s:
+#
+#   tcp-iperf3 NAME TE IPERF TE/IPERF  the best of iperf3 -P 1, -P 4, and -P 4 -Z
+#   tcp-floor-copy, tcp-floor-splice   a bare loop that copies to send, or does not
+#   tcp-crc NAME CRC PLAIN CRC/PLAIN   te with checksums and without
+#   local-memcpy NAME TE MEMCPY ...    copies within the node
+#   cpu NAME WHO SECONDS ...           CPU seconds of the whole guest per GiB
+#
+# Numbers of two boots do not
 # compare; those of one size and operation were taken in turns. They want a quiet
 # machine: a busy one's scheduler gives te more than the bare loop, as a guest of
 # User Mode Linux has a host process for each of its own. The settings of
-# rounds.sh may be given in the environment, and KERNELS: all of it takes 45
-# minutes; this takes one:
+# rounds.sh may be given in the environment, KERNELS, and WHAT (rounds, sockets): all
+# of it takes an hour; this takes one minute:
 #
-#   KERNELS=um ROUNDS=1 SECS=1 OPS=write SIZES='64 65536' make bench
+#   KERNELS=um WHAT=rounds ROUNDS=1 SECS=1 OPS=write SIZES='64 65536' make bench
 
 set -eu
 cd "$(dirname "$0")/../.."
 vm=selftests/vm
 
-"$vm/packages.sh" build-essential perftest strace rdma-core ibverbs-providers
+"$vm/packages.sh" build-essential perftest iperf3 strace rdma-core ibverbs-providers
 kernels=${KERNELS:-um 6.12}
 for kernel in $kernels; do
 	make -s --no-print-directory "modules-$kernel" "floor-$kernel"
@@ -41,9 +50,11 @@ make -s --no-print-directory -C selftests
 status=0
 for kernel in $kernels; do
 	echo "# load of this machine: $(cut -d' ' -f1-3 /proc/loadavg)"
-	"$vm/run.sh" --kernel "$kernel" --net wire --mem 2048 \
-		--time 3600 -- env ROUNDS="${ROUNDS-}" SECS="${SECS-}" \
-		SIZES="${SIZES-}" OPS="${OPS-}" selftests/perf/rounds.sh ||
-		status=$?
+	for what in ${WHAT:-rounds sockets}; do
+		"$vm/run.sh" --kernel "$kernel" --net wire --mem 2048 \
+			--time 3600 -- env ROUNDS="${ROUNDS-}" SECS="${SECS-}" \
+			SIZES="${SIZES-}" OPS="${OPS-}" \
+			"selftests/perf/$what.sh" || status=$?
+	done
 done
 exit "$status"

@@ -32,6 +32,11 @@ run()
 	"${writer[@]}" "$@" 2>/dev/null
 }
 
+tcp()
+{
+	bash -c 'echo "$@" >"$0" 2>/dev/null' "${file%run}tcp" "$@" 2>/dev/null
+}
+
 fails()
 {
 	! "$@"
@@ -72,7 +77,7 @@ device_goes()
 }
 
 echo "# begin $TE_KERNEL/$TE_NET perf/floor"
-echo "1..14"
+echo "1..22"
 before=$(held)
 fails insmod "build/floor/$TE_KERNEL/te_floor.ko" addr_a="$TE_ADDR_A" 2>/dev/null
 result "no address"
@@ -91,6 +96,17 @@ for words in "" "write 64 64 1 16" "erase 64 64 1 16 100" \
 	# shellcheck disable=SC2086 # several words
 	fails run $words
 	result "refused: $words"
+done
+for words in "splice 4096 4 100" "copy 65536 1 100" "copy 1048576 16 100"; do
+	# shellcheck disable=SC2086 # several words
+	tcp $words && grep -q '^requests [1-9]' "$file"
+	result "tcp $words"
+done
+for words in "" "send 65536 1 100" "copy 65535 1 100" "copy 65536 17 100" \
+	"copy 65536 1 60001"; do
+	# shellcheck disable=SC2086 # several words
+	fails tcp $words
+	result "refused: tcp $words"
 done
 killed
 result "its process is killed"

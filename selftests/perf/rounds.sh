@@ -8,94 +8,17 @@
 
 set -eu
 cd "$(dirname "$0")/../.."
-bench=build/tools/te-bench/te-bench
+protocol=rdma
 depth=128
 slice=65536	# te cuts requests there, so the bare loop does
-floor=/sys/kernel/debug/te_floor/run
-dir=$(mktemp -d)
-pids=()
-target=''
-loaded=''
+# shellcheck source=selftests/perf/measure.sh
+. selftests/perf/measure.sh
 
-cleanup()
-{
-	local pid
-	for pid in "${pids[@]}" ${target:+"$target"}; do
-		kill "$pid" 2>/dev/null || true
-	done
-	wait
-	rmmod te_floor 2>/dev/null || true
-	rm -rf "$dir"
-}
-trap cleanup EXIT
-
-die()
-{
-	echo "# $*"
-	cat "$dir/out" "$dir/err" 2>/dev/null | sed 's/^/# /' | tail -n 20
-	exit 1
-}
-
-# json KEY: of the object in $dir/out
-json()
-{
-	sed -n "s/.*\"$1\": *\"\{0,1\}\([^,\"}]*\).*/\1/p" "$dir/out" | head -n 1
-}
-
-# Ticks of all CPUs that were not idle.
-busy()
-{
-	awk '/^cpu / { print $2 + $3 + $4 + $7 + $8; exit }' /proc/stat
-}
-
-target_stop()
-{
-	[ -n "$target" ] || return 0
-	kill "$target"
-	wait "$target" || true
-	target=''
-}
-
-# te_load QPS: te with so many QPs for each endpoint, and a target.
-te_load()
-{
-	local try error=''
-	[ "$loaded" != "$1" ] || return 0
-	target_stop
-	for ((try = 0; try < 100; try++)); do
-		grep -q '^te ' /proc/modules || break
-		error=$(rmmod te 2>&1) || sleep 0.1
-	done
-	insmod "build/$TE_KERNEL/te.ko" num_qp="$1" || die "load te: $error"
-	loaded=$1
-	rm -f "$dir/target"
-	"$bench" --mode=target --segment_name=bench --buffer_size=4M \
-		>"$dir/target" 2>&1 &
-	target=$!
-	for ((try = 0; try < 100; try++)); do
-		! grep -qs '^ready' "$dir/target" || return 0
-		sleep 0.1
-	done
-	cat "$dir/target"
-	die "the target is not ready"
-}
-
-# te OP SIZE QPS [WRAPPER...]: sets bytes, requests, rate (MB/s). Its memory is
-# as much as perftest's, which sends one block over and over: with more, the
-# two would differ by what the caches hold, not by who posts.
+# te OP SIZE QPS [WRAPPER...]: see te_bench()
 te()
 {
-	local op=$1 size=$2 qps=$3
-	shift 3
-	te_load "$qps"
-	"$@" "$bench" --mode=initiator --operation="$op" --block_size="$size" \
-		--segment_id="$TE_ADDR_B/bench" --protocol=rdma \
-		--batch_size=$depth \
-		--buffer_size="$((size < 65536 ? 65536 : size))" --share \
-		--duration="$secs" --json \
-		>"$dir/out" 2>"$dir/err" || die "te-bench $op $size: status $?"
-	bytes=$(json bytes) requests=$(json requests) rate=$(json mb_per_s)
-	[ "${rate:-none}:$(json failed)" = "$rate:0" ] || die "te-bench $op $size"
+	te_load num_qp="$3"
+	te_bench "$1" "$2" "${@:4}"
 }
 
 # rival OP SIZE QPS [WRAPPER...]: the same. Perftest turns cycles into time by a
@@ -130,26 +53,9 @@ bare()
 {
 	local op=$1 size=$2 qps=$3 ns
 	echo "$op $size $((size < slice ? size : slice)) $qps $depth" \
-		"$((secs * 1000))" >"$floor" || die "bare loop $op $size"
-	read -r _ requests _ bytes _ ns <"$floor"
+		"$((secs * 1000))" >"$floor/run" || die "bare loop $op $size"
+	read -r _ requests _ bytes _ ns <"$floor/run"
 	rate=$(awk -v b="$bytes" -v t="$ns" 'BEGIN { print b * 1e3 / t }')
-}
-
-# measured WHO OP SIZE QPS: appends rate, and CPU seconds per GiB, to files.
-measured()
-{
-	local file=$dir/$1.$4 before after
-	before=$(busy)
-	"$@"
-	after=$(busy)
-	echo "$rate" >>"$file"
-	awk -v t=$((after - before)) -v hz="$(getconf CLK_TCK)" -v b="$bytes" \
-		'BEGIN { print t / hz / (b / 1073741824) }' >>"$file.cpu"
-}
-
-median()
-{
-	sort -g "$dir/$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
 # best WHO: the number of QPs that is better for it
@@ -157,24 +63,6 @@ best()
 {
 	awk -v a="$(median "$1.1")" -v b="$(median "$1.2")" \
 		'BEGIN { print (a > b) ? 1 : 2 }'
-}
-
-# line WORD NAME A B: with their ratio
-line()
-{
-	awk -v w="$1" -v n="$2" -v a="$3" -v b="$4" 'BEGIN {
-		printf "%s %s %.1f %.1f %.2f\n", w, n, a, b, a / b }'
-}
-
-name_of()
-{
-	if [ "$1" -ge 1048576 ]; then
-		echo "$(($1 / 1048576))MiB"
-	elif [ "$1" -ge 1024 ]; then
-		echo "$(($1 / 1024))KiB"
-	else
-		echo "$1B"
-	fi
 }
 
 # compare OP SIZE
@@ -212,7 +100,7 @@ calls_of()
 calls()
 {
 	local op=$1 size=$2 te
-	te_load "$default"
+	te_load num_qp="$default"
 	te=$(calls_of te "$op" "$size" "$default")
 	echo "calls $TE_KERNEL/$op/$(name_of "$size") $te" \
 		"$(calls_of rival "$op" "$size" 1)"
@@ -242,6 +130,6 @@ if strace -o /dev/null true 2>/dev/null; then
 else
 	echo "# no strace on $TE_KERNEL: system calls are counted elsewhere"
 fi
-te_load "$default"
+te_load num_qp="$default"
 target_stop
 build/selftests/perf/growth

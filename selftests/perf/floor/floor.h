@@ -30,6 +30,8 @@
 #define FLOOR_QP_RETRY		6	/* 7 is for ever on rxe */
 
 #define FLOOR_MAX_QP		4U
+#define FLOOR_MAX_LANES		16U
+#define FLOOR_MAX_MS		60000U	/* over TCP: a run does not end early */
 #define FLOOR_MAX_DEPTH		1024U
 #define FLOOR_MAX_BYTES		(64U << 20)
 /* te-bench's buffer for small blocks: both run over as much memory. */
@@ -150,6 +152,35 @@ struct floor_run {
 	u64 ns;
 };
 
+/**
+ * struct floor_tcp_cmd - what to run over TCP
+ * @splice: pages are not copied to be sent
+ * @bytes: of a request, a power of two
+ * @lanes: connections, 1 to FLOOR_MAX_LANES
+ * @ms: for how long
+ */
+struct floor_tcp_cmd {
+	bool splice;
+	u32 bytes;
+	u32 lanes;
+	u32 ms;
+};
+
+/**
+ * struct floor_result - of a run
+ * @requests: that were moved whole
+ * @bytes: that arrived
+ * @ns: from the first to the last
+ */
+struct floor_result {
+	u64 requests;
+	u64 bytes;
+	u64 ns;
+};
+
+/* tcp.c. Return: 0 or -errno; it may have taken @cmd->ms till then. */
+int floor_tcp(const struct floor_tcp_cmd *cmd, struct floor_result *result);
+
 /* link.c: the sides' PD and CQ, and connected QPs. Return: 0 or -errno. */
 int floor_link_open(struct floor_run *run);
 /* In two steps, as regions go between them: QPs, then what they were made of. */
@@ -159,6 +190,11 @@ void floor_link_close_sides(struct floor_run *run);
 /* mem.c: registered memory on both sides. Return: 0 or -errno. */
 int floor_mem_open(struct floor_run *run);
 void floor_mem_close(struct floor_run *run);
+/* Pages of a side, filled with a pattern or cleared; free also after an error. */
+int floor_pages_alloc(struct floor_side *side, u32 nr, bool fill);
+void floor_pages_free(struct floor_side *side);
+/* Are the first @left bytes of both sides the same? Return: 0, -EBADMSG. */
+int floor_pages_check(const struct floor_side *side, u64 left);
 /* Are the bytes where they were sent? Return: 0, -EBADMSG. */
 int floor_mem_check(struct floor_run *run);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * floor/main: the door: one file in debugfs.
+ * floor/main: the door: two files in debugfs.
  *
  *   insmod te_floor.ko addr_a=10.77.0.1 addr_b=10.77.0.2
  *   echo read 65536 65536 1 128 1000 >/sys/kernel/debug/te_floor/run
@@ -12,7 +12,12 @@
  *
  *   requests N bytes N ns N
  *
- * of the last good run. A writer that is killed ends its run. The module cannot
+ * of the last good run, of either file. Over TCP, within this node, from pages that are
+ * copied to be sent or not, with bytes of a request, connections, milliseconds:
+ *
+ *   echo splice 65536 4 1000 >/sys/kernel/debug/te_floor/tcp
+ *
+ * A writer that is killed ends its run. The module cannot
  * be unloaded while the file is open, and holds nothing between runs.
  */
 #include <linux/debugfs.h>
@@ -38,11 +43,7 @@ static struct dentry *floor_dir;
 
 static DEFINE_MUTEX(floor_lock);	/* one run at a time; protects last */
 
-static struct {
-	u64 requests;
-	u64 bytes;
-	u64 ns;
-} last;
+static struct floor_result last;
 
 static bool cmd_good(const struct floor_cmd *cmd)
 {
@@ -78,25 +79,29 @@ static int run_all(struct floor_run *run)
 	return ret ?: floor_mem_check(run);
 }
 
-static int run_cmd(const struct floor_cmd *cmd)
+static int run_verbs(const char *line)
 {
 	struct floor_run *run;
+	struct floor_cmd cmd;
 	int ret;
 
 	lockdep_assert_held(&floor_lock);
+	ret = cmd_parse(line, &cmd);
+	if (ret)
+		return ret;
 	run = kzalloc(sizeof(*run), GFP_KERNEL);
 	if (!run)
 		return -ENOMEM;
-	run->cmd = *cmd;
+	run->cmd = cmd;
 	run->task = current;
 	memcpy(run->addr, floor_addr, sizeof(run->addr));
-	run->buffer = max(cmd->bytes, FLOOR_MIN_BUFFER);
+	run->buffer = max(cmd.bytes, FLOOR_MIN_BUFFER);
 
 	ret = run_all(run);
 	if (ret) {
 		pr_err("te_floor: the run failed: %d\n", ret);
 	} else {
-		last.requests = run->moved / cmd->bytes;
+		last.requests = run->moved / cmd.bytes;
 		last.bytes = run->moved;
 		last.ns = run->ns;
 	}
@@ -107,10 +112,35 @@ static int run_cmd(const struct floor_cmd *cmd)
 	return ret;
 }
 
+static int run_tcp(const char *line)
+{
+	struct floor_result result;
+	struct floor_tcp_cmd cmd;
+	char how[8];
+	int ret;
+
+	lockdep_assert_held(&floor_lock);
+	if (sscanf(line, "%7s %u %u %u", how, &cmd.bytes, &cmd.lanes,
+		   &cmd.ms) != 4)
+		return -EINVAL;
+	cmd.splice = !strcmp(how, "splice");
+	if ((!cmd.splice && strcmp(how, "copy")) ||
+	    !is_power_of_2(cmd.bytes) || cmd.bytes > FLOOR_MAX_BYTES ||
+	    !cmd.lanes || cmd.lanes > FLOOR_MAX_LANES || !cmd.ms ||
+	    cmd.ms > FLOOR_MAX_MS)
+		return -EINVAL;
+	ret = floor_tcp(&cmd, &result);
+	if (ret)
+		pr_err("te_floor: the run over TCP failed: %d\n", ret);
+	else
+		last = result;
+	return ret;
+}
+
 static ssize_t floor_write(struct file *file, const char __user *from,
 			   size_t len, loff_t *pos)
 {
-	struct floor_cmd cmd;
+	int (*run)(const char *line) = file_inode(file)->i_private;
 	char line[80];
 	int ret;
 
@@ -119,12 +149,9 @@ static ssize_t floor_write(struct file *file, const char __user *from,
 	if (copy_from_user(line, from, len))
 		return -EFAULT;
 	line[len] = '\0';
-	ret = cmd_parse(line, &cmd);
-	if (ret)
-		return ret;
 	if (mutex_lock_killable(&floor_lock))
 		return -EINTR;
-	ret = run_cmd(&cmd);
+	ret = run(line);
 	mutex_unlock(&floor_lock);
 	return ret ?: len;
 }
@@ -166,7 +193,8 @@ static int __init floor_init(void)
 	if (ret)
 		return ret;
 	floor_dir = debugfs_create_dir("te_floor", NULL);
-	debugfs_create_file("run", 0600, floor_dir, NULL, &floor_fops);
+	debugfs_create_file("run", 0600, floor_dir, run_verbs, &floor_fops);
+	debugfs_create_file("tcp", 0600, floor_dir, run_tcp, &floor_fops);
 	return 0;
 }
 

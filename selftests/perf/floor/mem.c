@@ -22,7 +22,7 @@ static void page_fill(struct page *page, u32 index)
 		word[i] = (u64)(index + 1) << 32 | i;
 }
 
-static int pages_alloc(struct floor_side *side, u32 nr, bool fill)
+int floor_pages_alloc(struct floor_side *side, u32 nr, bool fill)
 {
 	struct page *page;
 
@@ -40,7 +40,7 @@ static int pages_alloc(struct floor_side *side, u32 nr, bool fill)
 	return 0;
 }
 
-static void pages_free(struct floor_side *side)
+void floor_pages_free(struct floor_side *side)
 {
 	while (side->nr_pages)
 		__free_page(side->pages[--side->nr_pages]);
@@ -129,7 +129,7 @@ static int side_open(struct floor_run *run, u32 which, bool fill)
 	u32 first = 0;
 	int ret;
 
-	ret = pages_alloc(side, nr_pages, fill);
+	ret = floor_pages_alloc(side, nr_pages, fill);
 	if (ret)
 		return ret;
 	side->chunks = kvcalloc(nr_chunks, sizeof(*side->chunks), GFP_KERNEL);
@@ -156,7 +156,7 @@ static void side_close(struct floor_side *side)
 		chunk_unmap(side, &side->chunks[--side->nr_chunks]);
 	kvfree(side->chunks);
 	side->chunks = NULL;
-	pages_free(side);
+	floor_pages_free(side);
 }
 
 int floor_mem_open(struct floor_run *run)
@@ -177,14 +177,18 @@ void floor_mem_close(struct floor_run *run)
 
 int floor_mem_check(struct floor_run *run)
 {
-	u64 left = min_t(u64, run->moved, run->buffer);
+	return floor_pages_check(run->side, min_t(u64, run->moved, run->buffer));
+}
+
+int floor_pages_check(const struct floor_side *side, u64 left)
+{
 	u32 i;
 
 	for (i = 0; left; i++) {
 		u32 n = min_t(u64, left, PAGE_SIZE);
 
-		if (memcmp(page_address(run->side[FLOOR_A].pages[i]),
-			   page_address(run->side[FLOOR_B].pages[i]), n))
+		if (memcmp(page_address(side[FLOOR_A].pages[i]),
+			   page_address(side[FLOOR_B].pages[i]), n))
 			return -EBADMSG;
 		left -= n;
 	}
