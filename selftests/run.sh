@@ -198,7 +198,8 @@ full()
 	# no RoCE: nothing may depend on it
 	round um wire-siw 600 xfer peer
 	test_build_tcp
-	over tcp um 600 mem xfer ring life
+	over tcp um 900 mem xfer ring life peer/many peer/death peer/gone \
+		peer/unreachable peer/again peer/middle
 	over tcp+crc um 300 xfer
 	over local um 600 mem xfer ring life
 	over tcp 6.12 600 xfer/batch xfer/lengths xfer/end

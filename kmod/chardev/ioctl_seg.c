@@ -194,6 +194,7 @@ static int copy_buffers(struct te_seg *seg, u64 uaddr, u32 max, u32 *copied)
 int te_ioctl_segment_info(struct te_cmd *cmd)
 {
 	struct te_ioc_segment_info *info = &cmd->arg.segment_info;
+	struct te_route route;
 	struct te_seg *seg;
 	int ret = -ESTALE;
 
@@ -206,7 +207,12 @@ int te_ioctl_segment_info(struct te_cmd *cmd)
 	if (ret)
 		goto out_put;
 	info->nr = READ_ONCE(seg->nr_live);
-	info->transport = te_worker_transport(seg);
+	te_worker_route(seg, &route);
+	info->transport = route.transport;
+	info->forced = seg->transport;
+	info->known = route.known;
+	info->able = route.able;
+	info->reserved = 0;
 	ret = te_cmd_respond(cmd);
 out_put:
 	te_seg_put(seg);

@@ -256,20 +256,25 @@ void te_path_requeue(struct te_task *task)
 		te_task_unqueue(task);
 }
 
-u32 te_worker_transport(struct te_seg *seg)
+void te_worker_route(struct te_seg *seg, struct te_route *route)
 {
 	struct te_path *path = &seg->peer->path;
 	struct te_rail *rail, *best = NULL;
 
+	*route = (struct te_route) { .transport = TE_ANY };
 	spin_lock(&path->lock);
 	list_for_each_entry(rail, &path->rails, path_link) {
+		route->known |= BIT(te_rail_transport(rail));
+		if (!READ_ONCE(rail->able))
+			continue;
+		route->able |= BIT(te_rail_transport(rail));
 		if (rail_speaks(rail, seg->transport) &&
-		    READ_ONCE(rail->able) &&
 		    (!best || te_rail_rank(rail) < te_rail_rank(best)))
 			best = rail;
 	}
+	if (best)
+		route->transport = te_rail_transport(best);
 	spin_unlock(&path->lock);
-	return best ? te_rail_transport(best) : TE_ANY;
 }
 
 void te_path_wake(struct te_peer *peer)

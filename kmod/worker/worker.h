@@ -54,8 +54,19 @@ int te_worker_offer(struct te_seg *seg);
  */
 void te_worker_queue(struct te_seg *seg, struct list_head *tasks);
 
-/* What carries requests of the segment now: TE_RDMA ..., TE_ANY: nothing. */
-u32 te_worker_transport(struct te_seg *seg);
+/**
+ * struct te_route - what carries requests of a segment, see struct te_ioc_segment_info
+ * @transport: TE_RDMA ..., TE_ANY: nothing does
+ * @known: bits of transports that have a rail
+ * @able: those that can carry now
+ */
+struct te_route {
+	u32 transport;
+	u32 known;
+	u32 able;
+};
+
+void te_worker_route(struct te_seg *seg, struct te_route *route);
 
 /* Which dev may carry what has changed: all rails look at what waits. May sleep. */
 void te_worker_wake(void);

@@ -95,6 +95,21 @@ struct te_segment_opts {
 };
 
 /**
+ * struct te_route - what carries a segment's requests now, and why
+ * @transport: TE_RDMA, TE_TCP or TE_LOCAL; TE_ANY: nothing does
+ * @forced: what te_segment_open() asked for, TE_ANY: it left the choice
+ * @known: bits 1 << TE_RDMA ...: both nodes have it
+ * @able: those of @known that can carry requests now; local comes first, then RDMA,
+ *	then TCP
+ */
+struct te_route {
+	uint32_t transport;
+	uint32_t forced;
+	uint32_t known;
+	uint32_t able;
+};
+
+/**
  * struct te_batch_opts - options of te_batch_alloc()
  * @sz: sizeof(struct te_batch_opts)
  * @deadline_ms: of each submit; 0: TE_DEFAULT_DEADLINE_MS
@@ -122,6 +137,7 @@ int te_segment_open(struct te *te, const char *url,
 		    const struct te_segment_opts *o, uint32_t *seg);
 int te_segment_info(struct te *te, uint32_t seg, struct te_buffer *bufs,
 		    uint32_t max);
+int te_segment_route(struct te *te, uint32_t seg, struct te_route *route);
 int te_segment_close(struct te *te, uint32_t seg);
 
 int te_batch_alloc(struct te *te, uint32_t n, const struct te_batch_opts *o,

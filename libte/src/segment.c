@@ -236,6 +236,24 @@ int te_segment_info(struct te *te, uint32_t seg, struct te_buffer *bufs,
 	return ret < 0 ? ret : (int)arg.nr;
 }
 
+int te_segment_route(struct te *te, uint32_t seg, struct te_route *route)
+{
+	struct te_ioc_segment_info arg = {
+		.size = sizeof(arg),
+		.segment = seg,
+	};
+	int ret = te_ioctl(te->fd, TE_IOC_SEGMENT_INFO, &arg);
+
+	if (!ret)
+		*route = (struct te_route) {
+			.transport = arg.transport,
+			.forced = arg.forced,
+			.known = arg.known,
+			.able = arg.able,
+		};
+	return ret;
+}
+
 int te_segment_close(struct te *te, uint32_t seg)
 {
 	struct te_ioc_segment_close arg = {

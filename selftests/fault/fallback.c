@@ -62,13 +62,20 @@ static unsigned long long wire_bytes(void)
 /* What te says carries it. */
 static int carrier(struct pair *p)
 {
-	struct te_ioc_segment_info a = {
-		.size = sizeof(a),
-		.segment = p->seg,
-	};
-	int ret = raw_ioctl(te_fd(p->ini), TE_IOC_SEGMENT_INFO, &a);
+	struct te_route r;
+	int ret = te_segment_route(p->ini, p->seg, &r);
 
-	return ret ?: (int)a.transport;
+	return ret ?: (int)r.transport;
+}
+
+/* Why: nobody forced it, both nodes have RDMA, it is able to carry or not. */
+static bool is_why(struct pair *p, bool able)
+{
+	struct te_route r;
+
+	return !te_segment_route(p->ini, p->seg, &r) && r.forced == TE_ANY &&
+	       (r.known & 1 << TE_TCP) && (r.able & 1 << TE_TCP) &&
+	       !(r.able & 1 << TE_RDMA) == !able;
 }
 
 static int start(struct pair *p, uint32_t op, uint32_t *batch)
@@ -144,6 +151,7 @@ static void goes_and_comes(struct __test_metadata *_metadata,
 
 	ASSERT_EQ(0, await_rdma(p));
 	EXPECT_EQ(TE_RDMA, carrier(p));
+	EXPECT_TRUE(is_why(p, true));
 	ASSERT_EQ(0, start(p, op, &self->batch));
 	ASSERT_EQ(0, await_done(p, self->batch, NR / 10));
 	ASSERT_EQ(0, nic_delete(0) ?: nic_delete(1));
@@ -155,6 +163,7 @@ static void goes_and_comes(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, finish(p, self->batch));
 	EXPECT_GT(LEN, wire_bytes() - was);
 	EXPECT_EQ(TE_TCP, carrier(p));
+	EXPECT_TRUE(is_why(p, false));
 
 	ASSERT_EQ(0, nic_add(0) ?: nic_add(1));
 	EXPECT_EQ(0, await_rdma(p));

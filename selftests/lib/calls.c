@@ -318,6 +318,7 @@ const struct call calls[] = {
 	{ CALL(SEGMENT_OPEN, te_ioc_segment_open), .answers = true,
 	  .unset2 = -ENXIO, .make = make_open, .undo = undo_open },
 	{ CALL(SEGMENT_INFO, te_ioc_segment_info), .answers = true,
+	  .first = OFF(te_ioc_segment_info, forced),
 	  .id = OFF(te_ioc_segment_info, segment),
 	  .unset = -ENOENT, .unset2 = -ENXIO,
 	  .make = make_segment_info, .undo = undo_nothing },

@@ -343,6 +343,7 @@ TEST_F(fields, answers_in_dirty_words)
 		{ "nr", TE_IOC_SEGMENT_INFO, F(segment_info, nr), 1, 0, 0 },
 		{ "transport", TE_IOC_SEGMENT_INFO,
 		  F(segment_info, transport), 1, 0, 0 },
+		{ "able", TE_IOC_SEGMENT_INFO, F(segment_info, able), 1, 0, 0 },
 		{ "batch", TE_IOC_BATCH_ALLOC, F(batch_alloc, batch), 1, 0, 0 },
 		{ "version", TE_IOC_INFO, F(info, version), 1, 0, 0 },
 		{ "slices", TE_IOC_STATS, F(stats, slices), 1, 0, 0 },
@@ -374,6 +375,10 @@ TEST_F(fields, segment_info)
 	EXPECT_EQ(3, a.nr);
 	EXPECT_EQ(2, a.max);
 	EXPECT_EQ(TE_RDMA, a.transport);
+	EXPECT_EQ(TE_RDMA, a.forced);
+	EXPECT_EQ(1 << TE_RDMA | 1 << TE_TCP | 1 << TE_LOCAL, a.known);
+	EXPECT_EQ(a.known, a.able);
+	EXPECT_EQ(0, a.reserved);
 	for (i = 0; i < 2; i++) {
 		EXPECT_EQ((uintptr_t)self->w.mem + i * 8192, buf[i].addr);
 		EXPECT_EQ(1000 + i, buf[i].length);

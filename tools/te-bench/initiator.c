@@ -21,7 +21,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 
 #include "bench.h"
@@ -105,18 +104,6 @@ static int register_local(struct initiator *in)
 	return 0;
 }
 
-/* What carries the segment; te.h has no call for it. */
-static uint32_t ask_transport(struct te *te, uint32_t seg)
-{
-	struct te_ioc_segment_info info = {
-		.size = sizeof(info),
-		.segment = seg,
-	};
-
-	return ioctl(te_fd(te), TE_IOC_SEGMENT_INFO, &info) ? TE_ANY :
-		info.transport;
-}
-
 static int open_remote(struct initiator *in)
 {
 	const struct bench_opts *opts = in->opts;
@@ -124,6 +111,7 @@ static int open_remote(struct initiator *in)
 		.sz = sizeof(o),
 		.transport = opts->transport,
 	};
+	struct te_route route;
 	struct te_buffer buf;
 	uint32_t access;
 	int ret;
@@ -131,7 +119,10 @@ static int open_remote(struct initiator *in)
 	ret = te_segment_open(in->load.te, opts->segment_id, &o, &in->load.seg);
 	if (ret)
 		return say_error(ret, "open segment %s", opts->segment_id);
-	in->transport = ask_transport(in->load.te, in->load.seg);
+	ret = te_segment_route(in->load.te, in->load.seg, &route);
+	if (ret)
+		return say_error(ret, "ask what carries %s", opts->segment_id);
+	in->transport = route.transport;
 
 	access = opts->opcode == TE_READ ? TE_REMOTE_READ : TE_REMOTE_WRITE;
 	if (opts->verify)

@@ -510,6 +510,11 @@ struct te_buffer {
  * @nr: out, how many regions there are
  * @transport: out, TE_RDMA ...: what carries its requests now, as far as is known:
  *	who has not tried yet counts as able to; TE_ANY: nothing does
+ * @forced: out, what TE_IOC_SEGMENT_OPEN asked for, TE_ANY: it left the choice
+ * @known: out, bit 1 << TE_RDMA ...: a dev of this node and one of the peer's speak it
+ * @able: out, those of @known that can carry requests now. Local comes first, then
+ *	RDMA, then TCP; so this and @forced say why @transport is what it is.
+ * @reserved: out, zero
  *
  * Errors: ENOENT, ESTALE, EFAULT.
  */
@@ -521,6 +526,10 @@ struct te_ioc_segment_info {
 	__aligned_u64 bufs;
 	__u32 nr;
 	__u32 transport;
+	__u32 forced;
+	__u32 known;
+	__u32 able;
+	__u32 reserved;
 };
 
 /**
@@ -764,7 +773,8 @@ TE_ASSERT_SIZE(te_ioc_segment_open, 72);
 TE_ASSERT(te_buffer, access, 16);
 TE_ASSERT_SIZE(te_buffer, 24);
 TE_ASSERT(te_ioc_segment_info, bufs, 16);
-TE_ASSERT_SIZE(te_ioc_segment_info, 32);
+TE_ASSERT(te_ioc_segment_info, forced, 32);
+TE_ASSERT_SIZE(te_ioc_segment_info, 48);
 TE_ASSERT_SIZE(te_ioc_segment_close, 16);
 TE_ASSERT(te_ioc_batch_alloc, batch, 24);
 TE_ASSERT_SIZE(te_ioc_batch_alloc, 32);
