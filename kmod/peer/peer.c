@@ -158,6 +158,23 @@ bool te_peer_add_conn(struct te_peer *peer, struct te_conn *conn)
 	return ok;
 }
 
+bool te_peer_kill_conns(struct te_peer *peer,
+			bool (*old)(struct te_conn *conn, void *arg), void *arg)
+{
+	struct te_conn *conn;
+	bool any = false;
+
+	spin_lock(&peer->lock);
+	list_for_each_entry(conn, &peer->conns, link) {
+		if (!old(conn, arg))
+			continue;
+		conn->kill(conn);
+		any = true;
+	}
+	spin_unlock(&peer->lock);
+	return any;
+}
+
 void te_peer_del_conn(struct te_peer *peer, struct te_conn *conn)
 {
 	spin_lock(&peer->lock);

@@ -31,8 +31,8 @@ struct net;
 /**
  * struct te_conn - a connection that a peer opened to us
  * @link: on te_peer.conns
- * @kill: start taking it down; must not sleep; called once, with te_peer.lock
- *	held; the owner then removes it with te_peer_del_conn()
+ * @kill: start taking it down; must not sleep; te_peer.lock is held, and it may be
+ *	called again; the owner then removes it with te_peer_del_conn()
  */
 struct te_conn {
 	struct list_head link;
@@ -175,6 +175,13 @@ bool te_peer_bury(struct te_peer *peer, int error);
  * initialised @link. False: the peer is dead or has too many: not added.
  */
 bool te_peer_add_conn(struct te_peer *peer, struct te_conn *conn);
+/*
+ * Kill connections of the peer for which @old says so, te_peer.lock held. Return:
+ * whether there are any: they are gone when there are none.
+ */
+bool te_peer_kill_conns(struct te_peer *peer,
+			bool (*old)(struct te_conn *conn, void *arg),
+			void *arg);
 /* Fine too when it was not added. */
 void te_peer_del_conn(struct te_peer *peer, struct te_conn *conn);
 

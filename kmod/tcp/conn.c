@@ -14,6 +14,10 @@
  * What a request may not have is refused and costs nothing else: the bytes that
  * came with it are read and forgotten. What is not a request ends the lane.
  *
+ * An endpoint that its peer has given up may have sent bytes that are still on their
+ * way, while the next one sends those again. So a lane is welcome only when all of
+ * earlier endpoints of the same dev are gone: nothing arrives by those any more.
+ *
  * The peer's death and the work itself end a lane; it is gone when the work has
  * run for the last time.
  */
@@ -51,6 +55,8 @@ enum te_tcp_step {
  * @peer: whose it is; holds a reference
  * @bits: TE_TCP_CLOSING
  * @work: serves it, and frees it in the end
+ * @dev_id: of the peer's dev
+ * @number: of the peer's endpoint
  * @step: te_tcp_step; the work's, like all below
  * @req: request that is served
  * @off: bytes of it that have come or gone
@@ -61,7 +67,9 @@ struct te_tcp_conn {
 	struct te_tcp_lane lane;
 	struct te_peer *peer;
 	unsigned long bits;
-	struct work_struct work;
+	struct delayed_work work;
+	u32 dev_id;
+	u64 number;
 	enum te_tcp_step step;
 	struct te_msg_lane req;
 	u32 off;
@@ -71,6 +79,11 @@ struct te_tcp_conn {
 static atomic_t te_tcp_conns = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(te_tcp_conns_gone);
 
+static void conn_kick(struct te_tcp_conn *tc)
+{
+	queue_delayed_work(te_tcp_conn_wq, &tc->work, 0);
+}
+
 static void conn_call(struct sock *sk)
 {
 	struct te_tcp_conn *tc;
@@ -78,7 +91,7 @@ static void conn_call(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	tc = sk->sk_user_data;
 	if (tc)
-		queue_work(te_tcp_conn_wq, &tc->work);
+		conn_kick(tc);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -88,7 +101,7 @@ static void conn_kill(struct te_conn *conn)
 	struct te_tcp_conn *tc = container_of(conn, struct te_tcp_conn, conn);
 
 	set_bit(TE_TCP_CLOSING, &tc->bits);
-	queue_work(te_tcp_conn_wq, &tc->work);
+	conn_kick(tc);
 }
 
 static void conn_destroy(struct te_tcp_conn *tc)
@@ -105,7 +118,7 @@ static void conn_end(struct te_tcp_conn *tc)
 {
 	te_tcp_close(&tc->lane);
 	te_peer_del_conn(tc->peer, &tc->conn);
-	cancel_work(&tc->work);
+	cancel_delayed_work(&tc->work);
 	conn_destroy(tc);
 }
 
@@ -178,18 +191,51 @@ static void conn_answer(struct te_tcp_conn *tc, u32 status, u32 crc)
 
 /* The steps. Return: bytes it cost, -EAGAIN, or what ends the lane. */
 
+/* Strangers are told why, and nothing of us. */
+static int hello_answer(struct socket *sock, u32 status, bool crc)
+{
+	struct te_msg_conn_reply msg = {
+		.crc = crc,
+		.status = status,
+		.boot_gen = status == TE_WIRE_OK ? te_node.boot_gen : 0,
+	};
+	struct te_wire_conn_reply reply;
+
+	te_wire_conn_reply_encode(&reply, &msg);
+	/* The first bytes: there is room for all of them. */
+	return te_tcp_send(sock, &reply, sizeof(reply), false);
+}
+
+static bool conn_is_earlier(struct te_conn *conn, void *arg)
+{
+	struct te_tcp_conn *tc = container_of(conn, struct te_tcp_conn, conn);
+	struct te_tcp_conn *than = arg;
+
+	return conn->kill == conn_kill && tc->dev_id == than->dev_id &&
+	       tc->number < than->number;
+}
+
 /*
  * Only here can others get hold of it, and end it: but that is done by this work,
  * which does not run twice at once. What has come already is read next.
  */
 static int conn_begin(struct te_tcp_conn *tc)
 {
+	int ret;
+
+	if (te_peer_error(tc->peer))
+		return -ECONNRESET;
+	if (te_peer_kill_conns(tc->peer, conn_is_earlier, tc)) {
+		queue_delayed_work(te_tcp_conn_wq, &tc->work, 1);
+		return -EAGAIN;
+	}
 	if (!te_peer_add_conn(tc->peer, &tc->conn))
 		return -ECONNRESET;
 	te_delay(TE_DELAY_CONN_PUBLISH);
 	te_sock_own(tc->lane.sock, tc, conn_call);
 	tc->step = TE_TCP_REQUEST;
-	return 0;
+	ret = hello_answer(tc->lane.sock, TE_WIRE_OK, tc->crc);
+	return min(ret, 0);
 }
 
 static int conn_request(struct te_tcp_conn *tc)
@@ -331,7 +377,8 @@ static int conn_step(struct te_tcp_conn *tc)
 
 static void conn_work(struct work_struct *work)
 {
-	struct te_tcp_conn *tc = container_of(work, struct te_tcp_conn, work);
+	struct te_tcp_conn *tc = container_of(work, struct te_tcp_conn,
+					      work.work);
 	u32 cost = 0;
 	int ret;
 
@@ -356,45 +403,30 @@ static void conn_work(struct work_struct *work)
 		cond_resched();
 	}
 	/* Others have their turn. */
-	queue_work(te_tcp_conn_wq, &tc->work);
+	conn_kick(tc);
 }
 
 /* Return: TE_WIRE_OK with @peer referenced, or why not. */
-static u32 hello_check(const void *buf, int len, struct te_peer **peer)
+static u32 hello_check(const void *buf, int len,
+		       struct te_msg_conn_hello *hello, struct te_peer **peer)
 {
-	struct te_msg_conn_hello hello;
-
-	if (te_wire_conn_hello_decode(buf, len, &hello) ||
-	    hello.kind != TE_WIRE_CONN_LANE)
+	if (te_wire_conn_hello_decode(buf, len, hello) ||
+	    hello->kind != TE_WIRE_CONN_LANE)
 		return TE_WIRE_ERR_PROTO;
 	if (atomic_read(&te_tcp_conns) >= TE_TCP_MAX_CONNS)
 		return TE_WIRE_ERR_LIMIT;
-	*peer = te_peer_find(hello.token);
+	*peer = te_peer_find(hello->token);
 	if (!*peer)
 		return TE_WIRE_ERR_TOKEN;
-	if ((*peer)->boot_gen != hello.boot_gen) {
+	if ((*peer)->boot_gen != hello->boot_gen) {
 		te_peer_put(*peer);
 		return TE_WIRE_ERR_GENERATION;
 	}
 	return TE_WIRE_OK;
 }
 
-/* Strangers are told why, and nothing of us. */
-static int hello_answer(struct socket *sock, u32 status, bool crc)
-{
-	struct te_msg_conn_reply msg = {
-		.crc = crc,
-		.status = status,
-		.boot_gen = status == TE_WIRE_OK ? te_node.boot_gen : 0,
-	};
-	struct te_wire_conn_reply reply;
-
-	te_wire_conn_reply_encode(&reply, &msg);
-	/* The first bytes: there is room for all of them. */
-	return te_tcp_send(sock, &reply, sizeof(reply), false);
-}
-
 static struct te_tcp_conn *conn_create(struct te_peer *peer,
+				       const struct te_msg_conn_hello *hello,
 				       struct socket *sock)
 {
 	struct te_tcp_conn *tc;
@@ -405,8 +437,10 @@ static struct te_tcp_conn *conn_create(struct te_peer *peer,
 	tc->conn.kill = conn_kill;
 	INIT_LIST_HEAD(&tc->conn.link);
 	tc->peer = peer;
-	INIT_WORK(&tc->work, conn_work);
+	INIT_DELAYED_WORK(&tc->work, conn_work);
 	tc->lane.sock = sock;
+	tc->dev_id = hello->dev_id;
+	tc->number = hello->number;
 	tc->crc = READ_ONCE(te_tcp_crc);
 	te_sock_save(sock, &tc->lane.calls);
 	te_tcp_tune(&tc->lane);
@@ -417,29 +451,30 @@ static struct te_tcp_conn *conn_create(struct te_peer *peer,
 
 void te_tcp_accept(struct socket *sock)
 {
-	struct te_wire_conn_hello hello;
+	struct te_wire_conn_hello wire;
+	struct te_msg_conn_hello hello;
 	struct te_tcp_conn *tc = NULL;
 	struct te_peer *peer;
 	u32 status;
 	int n;
 
-	n = te_tcp_recv(sock, &hello, sizeof(hello));
-	status = hello_check(&hello, max(n, 0), &peer);
+	n = te_tcp_recv(sock, &wire, sizeof(wire));
+	status = hello_check(&wire, max(n, 0), &hello, &peer);
 	if (status == TE_WIRE_OK) {
-		tc = conn_create(peer, sock);
+		tc = conn_create(peer, &hello, sock);
 		if (!tc) {
 			te_peer_put(peer);
 			status = TE_WIRE_ERR_NOMEM;
 		}
 	}
-	if (status != TE_WIRE_OK)
-		te_count(TE_NR_SESSIONS_REFUSED, 1);
-	hello_answer(sock, status, tc && tc->crc);
-	/* From here on it is its work's. */
-	if (tc)
-		queue_work(te_tcp_conn_wq, &tc->work);
-	else
-		sock_release(sock);
+	/* From here on it is its work's, which welcomes it. */
+	if (tc) {
+		conn_kick(tc);
+		return;
+	}
+	te_count(TE_NR_SESSIONS_REFUSED, 1);
+	hello_answer(sock, status, false);
+	sock_release(sock);
 }
 
 void te_tcp_wait_conns(void)

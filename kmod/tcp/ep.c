@@ -77,6 +77,7 @@ struct te_tcp_asker {
  * @queued: see there
  * @connect_work: makes the sockets
  * @close_work: ends them
+ * @number: of this endpoint; later ones have larger ones
  * @nr_up: lanes
  * @nr_lanes: entries of @lanes
  * @rcu: frees it
@@ -88,6 +89,7 @@ struct te_tcp_ep {
 	unsigned long queued;
 	struct work_struct connect_work;
 	struct work_struct close_work;
+	u64 number;
 	u32 nr_up;
 	u32 nr_lanes;
 	struct rcu_head rcu;
@@ -95,6 +97,8 @@ struct te_tcp_ep {
 };
 
 static_assert(offsetof(struct te_tcp_ep, ep) == 0);
+
+static atomic64_t te_tcp_nr_eps = ATOMIC64_INIT(0);
 
 static struct te_tcp_ep *to_tcp_ep(struct te_ep *ep)
 {
@@ -210,6 +214,7 @@ struct te_ep *te_tcp_ep_create(struct te_mover *mover, struct te_peer *peer,
 	te_ep_init(&tep->ep, mover, peer, rdev);
 	INIT_WORK(&tep->connect_work, ep_connect_work);
 	INIT_WORK(&tep->close_work, ep_close_work);
+	tep->number = atomic64_inc_return(&te_tcp_nr_eps);
 	tep->nr_lanes = nr_lanes;
 	for (i = 0; i < nr_lanes; i++) {
 		struct te_tcp_asker *asker = &tep->lanes[i];
@@ -242,6 +247,7 @@ static int asker_greet(struct te_tcp_asker *asker)
 		.dev_id		= ep->dev->id,
 		.qp_index	= asker - asker->ep->lanes,
 		.nr_qps		= asker->ep->nr_lanes,
+		.number		= asker->ep->number,
 	};
 	struct te_wire_conn_hello hello;
 	int ret;

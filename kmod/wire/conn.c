@@ -21,6 +21,7 @@ void te_wire_conn_hello_encode(struct te_wire_conn_hello *wire,
 		.dev_id = cpu_to_le32(msg->dev_id),
 		.qp_index = cpu_to_le16(msg->qp_index),
 		.nr_qps = cpu_to_le16(msg->nr_qps),
+		.number = cpu_to_le64(msg->number),
 	};
 }
 
@@ -37,8 +38,8 @@ int te_wire_conn_hello_decode(const void *buf, size_t len,
 		return -EBADMSG;
 	if (w.version < TE_WIRE_VERSION_MIN || w.version > TE_WIRE_VERSION_MAX)
 		return -EPROTO;
-	if (w.length != sizeof(w) || w.reserved0 ||
-	    memchr_inv(w.reserved1, 0, sizeof(w.reserved1)) ||
+	if (w.length != sizeof(w) || w.reserved0 || w.reserved1 ||
+	    (w.kind == TE_WIRE_CONN_LANE ? !w.number : w.number != 0) ||
 	    w.kind < TE_WIRE_CONN_DATA || w.kind > TE_WIRE_CONN_LANE ||
 	    le32_to_cpu(w.dev_id) >= TE_WIRE_MAX_DEVS ||
 	    le16_to_cpu(w.qp_index) >= le16_to_cpu(w.nr_qps))
@@ -51,6 +52,7 @@ int te_wire_conn_hello_decode(const void *buf, size_t len,
 		.dev_id = le32_to_cpu(w.dev_id),
 		.qp_index = le16_to_cpu(w.qp_index),
 		.nr_qps = le16_to_cpu(w.nr_qps),
+		.number = le64_to_cpu(w.number),
 	};
 	return 0;
 }

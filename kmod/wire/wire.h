@@ -625,7 +625,8 @@ struct te_wire_conn_hello {
 	__le32 dev_id;		/* of the sender */
 	__le16 qp_index;
 	__le16 nr_qps;
-	__le64 reserved1[2];
+	__le64 number;		/* lane: of the sender's endpoint */
+	__le64 reserved1;
 };
 
 static_assert(offsetof(struct te_wire_conn_hello, token) == 8);
@@ -659,6 +660,8 @@ static_assert(sizeof(struct te_wire_conn_reply) == 32);
  * @dev_id: the sender's dev, below TE_WIRE_MAX_DEVS
  * @qp_index: of this connection in its endpoint, below @nr_qps
  * @nr_qps: of the endpoint, not 0
+ * @number: lane: of its endpoint, not 0; a later one of the dev has a larger one. Other
+ *	kinds: 0
  */
 struct te_msg_conn_hello {
 	u8 kind;
@@ -667,6 +670,7 @@ struct te_msg_conn_hello {
 	u32 dev_id;
 	u16 qp_index;
 	u16 nr_qps;
+	u64 number;
 };
 
 /**

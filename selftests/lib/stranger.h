@@ -35,7 +35,7 @@ struct lane_hello {
 	uint64_t token, boot_gen;
 	uint32_t dev_id;
 	uint16_t index, nr;
-	uint64_t reserved1[2];
+	uint64_t number, reserved1;
 } __attribute__((packed));
 
 struct lane_reply {

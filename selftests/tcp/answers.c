@@ -167,7 +167,7 @@ static int lane_greeting(struct fake *k, int fd)
 	};
 
 	if (sock_receive(fd, &h, sizeof(h), TE_WAIT_MS) != sizeof(h) ||
-	    h.kind != 3 || h.token != htole64(0x70cee))
+	    h.kind != 3 || h.token != htole64(0x70cee) || !h.number)
 		return -EPROTO;
 	row = take(k, &k->welcome, fd);
 	value = row ? htole64(row->value) : 0;

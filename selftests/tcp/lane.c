@@ -128,7 +128,7 @@ static struct lane_hello hello_of(const struct told *t)
 		.magic = htole32(CONN_MAGIC), .version = 1, .kind = 3,
 		.length = sizeof(struct lane_hello),
 		.token = htole64(t->token), .boot_gen = htole64(t->boot_gen),
-		.nr = htole16(1),
+		.nr = htole16(1), .number = htole64(1),
 	};
 }
 
@@ -471,8 +471,53 @@ TEST_F_TIMEOUT(lane, hellos, SLOW)
 	h = hello_of(&self->t);
 	h.nr = 0;
 	EXPECT_EQ(-PROTO, lane_with(&h));
+	h = hello_of(&self->t);
+	h.number = 0;
+	EXPECT_EQ(-PROTO, lane_with(&h));
 	ASSERT_EQ(0, te_stats(&after));
-	EXPECT_EQ(5, after.sessions_refused - before.sessions_refused);
+	EXPECT_EQ(6, after.sessions_refused - before.sessions_refused);
+}
+
+/*
+ * A later endpoint of the dev is welcome when nothing can come by earlier ones any
+ * more; other devs' are theirs.
+ */
+TEST_F_TIMEOUT(lane, given_up, SLOW)
+{
+	struct lane_hello h = hello_of(&self->t);
+	struct frame f = request(&self->t, WRITE, 3000, 1000);
+	unsigned char *want = self->p.remote.want + self->p.margin + 3000;
+	unsigned char bytes[1000];
+	int old = lane_open(&self->t), other, later, fd;
+
+	h.dev_id = htole32(5);
+	other = lane_with(&h);
+	ASSERT_LE(0, old);
+	ASSERT_LE(0, other);
+	pattern_fill(bytes, sizeof(bytes), 8);
+	ASSERT_EQ(0, sock_send(old, &f, sizeof(f)));
+	ASSERT_EQ(0, sock_send(old, bytes, 500));
+	h = hello_of(&self->t);
+	h.number = htole64(2);
+	later = lane_with(&h);
+	ASSERT_LE(0, later);
+	sock_send(old, bytes + 500, 500);
+	EXPECT_EQ(0, sock_await_close(old, TE_WAIT_MS));
+	close(old);
+	/* So much it had, or nothing of it yet. */
+	if (!memcmp(self->p.remote.p + self->p.margin + 3000, bytes, 500))
+		memcpy(want, bytes, 500);
+	EXPECT_EQ(0, pair_check(&self->p));
+	EXPECT_EQ(0, lane_works(later, &self->t, &self->p));
+	EXPECT_EQ(0, lane_works(other, &self->t, &self->p));
+	/* Those of one endpoint live side by side. */
+	fd = lane_with(&h);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, lane_works(fd, &self->t, &self->p));
+	EXPECT_EQ(0, lane_works(later, &self->t, &self->p));
+	close(fd);
+	close(later);
+	close(other);
 }
 
 /* With the session its lanes go. */

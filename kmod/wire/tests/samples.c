@@ -652,21 +652,23 @@ static int seg_dev_keys_recode(struct kunit *test, const void *buf, size_t len,
 /* ---- private data of data connections */
 
 static const u8 conn_hello_bytes[48] = {
-	't', '-', 't', 'c', 0x01, 0x01, 0x30, 0x00,
+	't', '-', 't', 'c', 0x01, 0x03, 0x30, 0x00,
 	0x58, 0x57, 0x56, 0x55, 0x54, 0x53, 0x52, 0x51,
 	0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31,
 	0x1f, 0x00, 0x00, 0x00, 0x02, 0x01, 0x04, 0x03,
+	0x68, 0x67, 0x66, 0x65, 0x64, 0x63, 0x62, 0x61,
 };
 
 static size_t conn_hello_encode(void *buf)
 {
 	static const struct te_msg_conn_hello msg = {
-		.kind = TE_WIRE_CONN_DATA,
+		.kind = TE_WIRE_CONN_LANE,
 		.token = 0x5152535455565758,
 		.boot_gen = 0x3132333435363738,
 		.dev_id = 31,
 		.qp_index = 0x0102,
 		.nr_qps = 0x0304,
+		.number = 0x6162636465666768,
 	};
 
 	te_wire_conn_hello_encode(buf, &msg);
@@ -687,6 +689,7 @@ static int conn_hello_recode(struct kunit *test, const void *buf, size_t len,
 	KUNIT_EXPECT_LE(test, msg.kind, TE_WIRE_CONN_LANE);
 	KUNIT_EXPECT_LT(test, msg.dev_id, TE_WIRE_MAX_DEVS);
 	KUNIT_EXPECT_LT(test, msg.qp_index, msg.nr_qps);
+	KUNIT_EXPECT_EQ(test, !msg.number, msg.kind != TE_WIRE_CONN_LANE);
 	te_wire_conn_hello_encode(out, &msg);
 	return sizeof(struct te_wire_conn_hello);
 }
