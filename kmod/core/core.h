@@ -280,8 +280,8 @@ u32 te_slice_bvecs(const struct te_slice *slice, u32 off, struct bio_vec *bv,
 void te_slice_complete(struct te_slice *slice);
 /*
  * It was flushed, or failed with @slice->error: it is sent again, unless the
- * task is doomed, the peer refused it, its bytes did not match their checksum
- * (-EBADMSG) for the second time, or it has failed too often: then the task
+ * task is doomed, its bytes did not match their checksum for the second time
+ * (-EBADMSG, which ends the task), the peer refused it, or it has failed too often: then the task
  * fails with the slice's first error. Return: true when the task was not queued
  * and now is: the caller puts it on its path.
  */

@@ -245,24 +245,25 @@ void te_slice_complete(struct te_slice *slice)
 static int slice_verdict_locked(struct te_slice *slice)
 {
 	struct te_task *task = slice->task;
+	bool once_more = slice->error == -EBADMSG && !slice->garbled;
 
 	lockdep_assert_held(&task->batch->lock);
 	if (!slice->error)
 		return 0;
-	if (!slice->first_error)
+	if (!slice->first_error && !once_more)
 		slice->first_error = slice->error;
 	if (READ_ONCE(task_rmr_at(task, slice->raddr)->gone))
 		return -ESTALE;
 	if (te_seg_gone(task->seg))
 		return READ_ONCE(task->seg->error) ?: -ESTALE;
-	if (slice->error == -EBADMSG) {
-		if (slice->garbled)
-			return -EBADMSG;
+	if (once_more)
 		slice->garbled = true;
-	}
-	if (slice->error == -EREMOTEIO || slice->tries >= te_retry_cnt)
+	else if (slice->error == -EBADMSG)
+		return -EBADMSG;
+	else if (slice->error == -EREMOTEIO || slice->tries >= te_retry_cnt)
 		return slice->first_error;
-	slice->tries++;
+	else
+		slice->tries++;
 	slice->error = 0;
 	return 0;
 }

@@ -16,7 +16,8 @@
  *
  * An endpoint that its peer has given up may have sent bytes that are still on their
  * way, while the next one sends those again. So a lane is welcome only when all of
- * earlier endpoints of the same dev are gone: nothing arrives by those any more.
+ * earlier endpoints of the same dev are gone: nothing arrives by those any more. (What
+ * is sent again by RDMA has no such barrier.)
  *
  * The peer's death and the work itself end a lane; it is gone when the work has
  * run for the last time.
@@ -191,7 +192,7 @@ static void conn_answer(struct te_tcp_conn *tc, u32 status, u32 crc)
 
 /* The steps. Return: bytes it cost, -EAGAIN, or what ends the lane. */
 
-/* Strangers are told why, and nothing of us. */
+/* Strangers are told why, and nothing of us. Return: bytes, or -errno. */
 static int hello_answer(struct socket *sock, u32 status, bool crc)
 {
 	struct te_msg_conn_reply msg = {
@@ -202,7 +203,6 @@ static int hello_answer(struct socket *sock, u32 status, bool crc)
 	struct te_wire_conn_reply reply;
 
 	te_wire_conn_reply_encode(&reply, &msg);
-	/* The first bytes: there is room for all of them. */
 	return te_tcp_send(sock, &reply, sizeof(reply), false);
 }
 
@@ -229,13 +229,17 @@ static int conn_begin(struct te_tcp_conn *tc)
 		queue_delayed_work(te_tcp_conn_wq, &tc->work, 1);
 		return -EAGAIN;
 	}
-	if (!te_peer_add_conn(tc->peer, &tc->conn))
+	if (!te_peer_add_conn(tc->peer, &tc->conn)) {
+		te_count(TE_NR_SESSIONS_REFUSED, 1);
+		hello_answer(tc->lane.sock, TE_WIRE_ERR_LIMIT, false);
 		return -ECONNRESET;
+	}
 	te_delay(TE_DELAY_CONN_PUBLISH);
 	te_sock_own(tc->lane.sock, tc, conn_call);
 	tc->step = TE_TCP_REQUEST;
+	/* Nothing was sent yet: if there is no room for it, there is no memory. */
 	ret = hello_answer(tc->lane.sock, TE_WIRE_OK, tc->crc);
-	return min(ret, 0);
+	return ret == sizeof(struct te_wire_conn_reply) ? 0 : -ECONNRESET;
 }
 
 static int conn_request(struct te_tcp_conn *tc)

@@ -5,11 +5,14 @@
  * A work item makes the sockets, as that may wait for memory; from then on the
  * mover alone uses the lanes, when their callbacks have queued the endpoint on its
  * list, until it closes it. Another work item then throws the connections away, so
- * that nothing of ours is sent or received any more, waits until no socket buffer
- * refers to a page of a slice, wherever it may be queued, and says DEAD; only now
- * does the mover take back what was on the way. A socket buffer that comes back to
- * this node on its receiving side is given copies of the pages by the network stack
- * (skb_orphan_frags_rx()), so the wait is for senders only.
+ * that nothing of ours is sent or received any more. When no socket buffer refers to
+ * a page of a slice, wherever it may be queued, the endpoint is DEAD; only now does
+ * the mover take back what was on the way. That may take as long as somebody's queue
+ * holds a packet; nobody waits for it but those tasks.
+ *
+ * What is copied as it is sent: within the node, where the network stack would copy
+ * it later (skb_orphan_frags_rx()); in namespaces of users, who may build queues as
+ * they like; with MTU probing, which takes pages over without telling (tcp_mtu_probe()).
  *
  * Slices on a lane stand in the order in which they are sent, which is that of
  * the answers. One lane that is lost takes its endpoint with it: its first slice
@@ -48,8 +51,6 @@ enum te_tcp_lane_state {
  * @tag: of the slice posted last
  * @crc: with checksums
  * @error: -errno why it broke, 0: it did not
- * @ubuf: referenced by socket buffers that refer to pages, and by us until it closes
- * @quiet: completed with the last reference to @ubuf
  */
 struct te_tcp_asker {
 	struct te_tcp_lane lane;
@@ -65,8 +66,6 @@ struct te_tcp_asker {
 	u32 tag;
 	bool crc;
 	int error;
-	struct ubuf_info ubuf;
-	struct completion quiet;
 };
 
 /**
@@ -77,6 +76,8 @@ struct te_tcp_asker {
  * @queued: see there
  * @connect_work: makes the sockets
  * @close_work: ends them
+ * @quiet_work: no socket buffer refers to pages of slices any more
+ * @ubuf: referenced by socket buffers that do, and by us until all lanes are closed
  * @number: of this endpoint; later ones have larger ones
  * @nr_up: lanes
  * @nr_lanes: entries of @lanes
@@ -89,6 +90,8 @@ struct te_tcp_ep {
 	unsigned long queued;
 	struct work_struct connect_work;
 	struct work_struct close_work;
+	struct work_struct quiet_work;
+	struct ubuf_info ubuf;
 	u64 number;
 	u32 nr_up;
 	u32 nr_lanes;
@@ -164,19 +167,27 @@ void te_tcp_ep_connect(struct te_ep *ep)
 }
 
 /* Context: any. */
-static void asker_put_pages(struct sk_buff *skb, struct ubuf_info *ubuf,
-			    bool zerocopy)
+static void ep_put_pages(struct sk_buff *skb, struct ubuf_info *ubuf,
+			 bool zerocopy)
 {
-	struct te_tcp_asker *asker = container_of(ubuf, struct te_tcp_asker,
-						  ubuf);
+	struct te_tcp_ep *tep = container_of(ubuf, struct te_tcp_ep, ubuf);
 
 	if (refcount_dec_and_test(&ubuf->refcnt))
-		complete(&asker->quiet);
+		queue_work(te_tcp_wq, &tep->quiet_work);
 }
 
 static const struct ubuf_info_ops te_tcp_ubuf_ops = {
-	.complete = asker_put_pages,
+	.complete = ep_put_pages,
 };
+
+static void ep_quiet_work(struct work_struct *work)
+{
+	struct te_tcp_ep *tep = container_of(work, struct te_tcp_ep,
+					     quiet_work);
+
+	te_ep_set_state(&tep->ep, TE_EP_DEAD);
+	te_ep_put(&tep->ep);
+}
 
 static void ep_close_work(struct work_struct *work)
 {
@@ -184,15 +195,12 @@ static void ep_close_work(struct work_struct *work)
 					     close_work);
 	u32 i;
 
-	flush_work(&tep->connect_work);
-	for (i = 0; i < tep->nr_lanes; i++) {
-		te_tcp_close(&tep->lanes[i].lane);
-		asker_put_pages(NULL, &tep->lanes[i].ubuf, true);
-	}
+	if (cancel_work_sync(&tep->connect_work))
+		te_ep_put(&tep->ep);
 	for (i = 0; i < tep->nr_lanes; i++)
-		wait_for_completion(&tep->lanes[i].quiet);
-	te_ep_set_state(&tep->ep, TE_EP_DEAD);
-	te_ep_put(&tep->ep);
+		te_tcp_close(&tep->lanes[i].lane);
+	/* Its reference to the endpoint goes on to ep_quiet_work(). */
+	ep_put_pages(NULL, &tep->ubuf, true);
 }
 
 void te_tcp_ep_close(struct te_ep *ep)
@@ -214,6 +222,10 @@ struct te_ep *te_tcp_ep_create(struct te_mover *mover, struct te_peer *peer,
 	te_ep_init(&tep->ep, mover, peer, rdev);
 	INIT_WORK(&tep->connect_work, ep_connect_work);
 	INIT_WORK(&tep->close_work, ep_close_work);
+	INIT_WORK(&tep->quiet_work, ep_quiet_work);
+	te_ubuf_set_ops(&tep->ubuf, &te_tcp_ubuf_ops);
+	tep->ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
+	refcount_set(&tep->ubuf.refcnt, 1);
 	tep->number = atomic64_inc_return(&te_tcp_nr_eps);
 	tep->nr_lanes = nr_lanes;
 	for (i = 0; i < nr_lanes; i++) {
@@ -221,10 +233,6 @@ struct te_ep *te_tcp_ep_create(struct te_mover *mover, struct te_peer *peer,
 
 		asker->ep = tep;
 		INIT_LIST_HEAD(&asker->posted);
-		te_ubuf_set_ops(&asker->ubuf, &te_tcp_ubuf_ops);
-		asker->ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
-		refcount_set(&asker->ubuf.refcnt, 1);
-		init_completion(&asker->quiet);
 	}
 	return &tep->ep;
 }
@@ -419,11 +427,20 @@ static struct te_slice *asker_after(struct te_tcp_asker *asker,
 		NULL : list_next_entry(slice, link);
 }
 
+/* What pages are sent with; NULL: copies of them are, see above. */
+static struct ubuf_info *asker_ubuf(struct te_tcp_asker *asker)
+{
+	struct te_peer *peer = asker->ep->ep.peer;
+
+	return peer->own || peer->net->user_ns != &init_user_ns ||
+	       READ_ONCE(peer->net->ipv4.sysctl_tcp_mtu_probing) ?
+	       NULL : &asker->ep->ubuf;
+}
+
 /* All that is to be sent. Return: 0, -EAGAIN, or what ends the lane. */
 static int asker_say(struct te_tcp_asker *asker)
 {
-	/* Within the node they are copied in any case; at once is cheaper. */
-	struct ubuf_info *ubuf = asker->ep->ep.peer->own ? NULL : &asker->ubuf;
+	struct ubuf_info *ubuf = asker_ubuf(asker);
 	struct te_slice *slice;
 	u32 nr, bytes;
 	int ret;

@@ -9,10 +9,11 @@
  *   conn.c  answering: lanes of peers; a work item each, one at a time
  *
  * A lane carries requests one way and answers the other, in the same order, see
- * struct te_wire_lane. What a WRITE sends is not copied: its answer says that the
- * peer has read it all, and an endpoint that is given up is dead only when no socket
- * buffer on this node refers to a page of it (struct ubuf_info). What answers a READ
- * is copied, so that a region can be revoked at once.
+ * struct te_wire_lane. What a WRITE sends is not copied, as a rule: its answer says
+ * that the peer has read it all, and an endpoint that is given up is dead only when no
+ * socket buffer on this node refers to a page of it (struct ubuf_info). After a good
+ * answer a copy of a packet that TCP sent twice may still do, which the peer throws
+ * away unseen. What answers a READ is copied, so that a region can be revoked at once.
  */
 #ifndef TE_TCP_H
 #define TE_TCP_H

@@ -27,6 +27,9 @@
 #define TE_CONNECT	msecs_to_jiffies(3000)
 #define TE_CONNECT_MAX	3U
 
+/* Endpoints of a rail, all but one of which are about to end. */
+#define TE_RAIL_EPS	8U
+
 /* First step of its death: nobody finds it, nothing new is posted on it. */
 static void ep_retire(struct te_worker *w, struct te_ep *ep, int error)
 {
@@ -57,6 +60,9 @@ static struct te_ep *ep_make(struct te_worker *w, struct te_rail *rail,
 
 	/* Only a hint, so that starved rails cost nothing. */
 	if (!te_ep_store_has_room(&w->set->store))
+		return ERR_PTR(-EBUSY);
+	/* One that does not come to its end keeps its own peer waiting, not others. */
+	if (rail->nr_eps >= TE_RAIL_EPS)
 		return ERR_PTR(-EBUSY);
 	/* No more than the store keeps may drain: they have QPs as well. */
 	if (atomic_fetch_add_unless(&w->set->nr_eps, 1, most) == most)

@@ -244,14 +244,18 @@ int te_segment_route(struct te *te, uint32_t seg, struct te_route *route)
 	};
 	int ret = te_ioctl(te->fd, TE_IOC_SEGMENT_INFO, &arg);
 
-	if (!ret)
-		*route = (struct te_route) {
-			.transport = arg.transport,
-			.forced = arg.forced,
-			.known = arg.known,
-			.able = arg.able,
-		};
-	return ret;
+	if (ret)
+		return ret;
+	/* A module that does not tell. */
+	if (arg.transport != TE_ANY && !arg.known)
+		return -EOPNOTSUPP;
+	*route = (struct te_route) {
+		.transport = arg.transport,
+		.forced = arg.forced,
+		.known = arg.known,
+		.able = arg.able,
+	};
+	return 0;
 }
 
 int te_segment_close(struct te *te, uint32_t seg)
