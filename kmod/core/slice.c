@@ -256,14 +256,16 @@ static int slice_verdict_locked(struct te_slice *slice)
 		return -ESTALE;
 	if (te_seg_gone(task->seg))
 		return READ_ONCE(task->seg->error) ?: -ESTALE;
-	if (once_more)
+	if (once_more) {
 		slice->garbled = true;
-	else if (slice->error == -EBADMSG)
+		slice->error = 0;
+		return 0;
+	}
+	if (slice->error == -EBADMSG)
 		return -EBADMSG;
-	else if (slice->error == -EREMOTEIO || slice->tries >= te_retry_cnt)
+	if (slice->error == -EREMOTEIO || slice->tries >= te_retry_cnt)
 		return slice->first_error;
-	else
-		slice->tries++;
+	slice->tries++;
 	slice->error = 0;
 	return 0;
 }
