@@ -48,6 +48,7 @@ struct te_conn {
  * @dev_id: its id at the peer, below TE_MAX_DEVS
  * @numa_node: -1 unknown
  * @transport: TE_RDMA, TE_TCP or TE_LOCAL
+ * @mtu: RDMA: enum ib_mtu of its port, 0 unknown
  */
 struct te_rdev {
 	struct in6_addr addr;
@@ -56,6 +57,7 @@ struct te_rdev {
 	u32 dev_id;
 	s32 numa_node;
 	u32 transport;
+	u8 mtu;
 };
 
 /**

@@ -75,6 +75,8 @@ static int rdev_start(struct te_rdma_dev *rdev, const struct in6_addr *addr,
 	self->transport = TE_RDMA;
 	self->dev_id = rdev->dev.id;
 	self->numa_node = rdev->dev.numa_node;
+	/* The monitor looks at it. */
+	WRITE_ONCE(self->mtu, READ_ONCE(rdev->mtu));
 	self->chunk_shift = PAGE_SHIFT + ilog2(rdev->chunk_pages);
 	return 0;
 }
@@ -98,6 +100,7 @@ static void rdev_start_work(struct work_struct *work)
 		te_dev_down(&rdev->dev);
 	else
 		works = READ_ONCE(rdev->dev.up) && READ_ONCE(rdev->svc.ready) &&
+			rdev->dev.self.mtu == READ_ONCE(rdev->mtu) &&
 			rdev_listens_at(rdev, &addr, scope_id);
 	if (!ret && !works)
 		ret = rdev_start(rdev, &addr, scope_id);
@@ -130,7 +133,8 @@ bool te_rdma_must_restart(struct te_rdma_dev *rdev)
 	addr = is;
 	if (te_rdma_find_addr(rdev, &addr, &scope_id))
 		return up;
-	return !up || !ipv6_addr_equal(&addr, &is);
+	return !up || !ipv6_addr_equal(&addr, &is) ||
+	       READ_ONCE(rdev->dev.self.mtu) != READ_ONCE(rdev->mtu);
 }
 
 void te_rdma_restart(struct te_rdma_dev *rdev, unsigned int delay_ms)

@@ -27,6 +27,16 @@ static void ep_qp_event(struct ib_event *event, void *context)
 		te_ep_event(&qp->ep->ep, -EIO);
 }
 
+/* rdma_cm looks at our port alone: what is longer the peer's would drop. */
+static void qp_fit_mtu(struct te_rdma_qp *qp)
+{
+	struct sa_path_rec *path = qp->id->route.path_rec;
+	u8 mtu = qp->ep->ep.rdev.mtu;
+
+	if (mtu && !to_rdma_dev(qp->ep->ep.dev)->iwarp)
+		path->mtu = min(path->mtu, mtu);
+}
+
 static int qp_connect(struct te_rdma_qp *qp)
 {
 	struct te_rdma_ep *rep = qp->ep;
@@ -62,6 +72,7 @@ static int qp_connect(struct te_rdma_qp *qp)
 	qp->room = depth;
 	te_delay(TE_DELAY_EP_CONNECT);
 	te_wire_conn_hello_encode(&hello, &msg);
+	qp_fit_mtu(qp);
 	return rdma_connect_locked(qp->id, &param);
 }
 

@@ -47,6 +47,8 @@ void te_rdma_read_port(struct te_rdma_dev *rdev)
 	link = !te_fault(TE_FAULT_PORT) &&
 	       !ib_query_port(rdev->ib, rdev->port, &attr) &&
 	       attr.state == IB_PORT_ACTIVE;
+	if (link)
+		WRITE_ONCE(rdev->mtu, attr.active_mtu);
 	te_dev_link(&rdev->dev, link);
 }
 

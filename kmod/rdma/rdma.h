@@ -119,6 +119,7 @@ struct te_rdma_proof {
  * @start_work: finds the address, listens, connects the service; runs again
  *	until it has succeeded, when the service broke, and when addresses change
  * @going: the dev goes: @start_work does nothing any more
+ * @mtu: enum ib_mtu of the port, as it was read last
  * @told: the log says how it stands
  * @told_depth: and that QPs are smaller than they should be
  * @events: asynchronous events
@@ -147,6 +148,7 @@ struct te_rdma_dev {
 	u8 read_in;
 	bool iwarp;
 	u32 scope_id;
+	u8 mtu;
 	struct rdma_cm_id *listen_id;
 	struct te_rdma_svc svc;
 	struct te_rdma_proof proof;

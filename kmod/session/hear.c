@@ -118,6 +118,7 @@ int te_open_hear_devs(struct te_session *s, const void *buf, u32 len)
 			.dev_id = dev.dev_id,
 			.numa_node = dev.numa_node,
 			.transport = dev_transport(&dev),
+			.mtu = dev.mtu,
 		};
 	}
 	if (!ret)

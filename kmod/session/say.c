@@ -101,6 +101,7 @@ static int serve_say_devs(struct te_serve *v, void *buf)
 			.dev_id = id,
 			.numa_node = rdevs[i].numa_node,
 			.transport = wire_transport(&rdevs[i]),
+			.mtu = rdevs[i].mtu,
 		};
 		te_wire_dev_set(buf, n++, &dev);
 		mask |= BIT(id);

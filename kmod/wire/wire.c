@@ -359,6 +359,7 @@ void te_wire_dev_set(void *buf, u32 i, const struct te_msg_dev *dev)
 		.dev_id = cpu_to_le32(dev->dev_id),
 		.numa_node = cpu_to_le32((u32)dev->numa_node),
 		.transport = dev->transport,
+		.mtu = dev->mtu,
 	};
 	memcpy(w[i].addr, &dev->addr, sizeof(w[i].addr));
 }
@@ -375,6 +376,7 @@ void te_wire_dev_get(const struct te_msg_array *msg, u32 i,
 		.dev_id = le32_to_cpu(w->dev_id),
 		.numa_node = (s32)le32_to_cpu(w->numa_node),
 		.transport = w->transport,
+		.mtu = w->mtu,
 	};
 	memcpy(&dev->addr, w->addr, sizeof(dev->addr));
 }
@@ -384,6 +386,7 @@ static bool dev_ok(const struct te_wire_dev *w)
 	u16 shift = le16_to_cpu(w->chunk_shift);
 
 	return w->transport < TE_WIRE_NR_TRANSPORTS &&
+	       w->mtu <= TE_WIRE_MAX_MTU &&
 	       !memchr_inv(w->reserved, 0, sizeof(w->reserved)) &&
 	       le32_to_cpu(w->dev_id) < TE_WIRE_MAX_DEVS && shift >= TE_WIRE_MIN_PAGE_SHIFT &&
 	       shift <= TE_WIRE_MAX_CHUNK_SHIFT &&

@@ -90,6 +90,7 @@ void te_wire_init(void);
 #define TE_WIRE_MIN_PAGE_SHIFT	12
 #define TE_WIRE_MAX_PAGE_SHIFT	30
 #define TE_WIRE_MAX_CHUNK_SHIFT	40
+#define TE_WIRE_MAX_MTU		5	/* 4096 bytes: IB_MTU_4096 */
 
 /* Types of frames. Numbers are never used again. */
 enum te_wire_type {
@@ -254,7 +255,8 @@ struct te_wire_dev {
 	__le32 dev_id;
 	__le32 numa_node;	/* ~0 unknown */
 	u8 transport;		/* enum te_wire_transport */
-	u8 reserved[3];
+	u8 mtu;			/* RDMA: enum ib_mtu, 0 unknown */
+	u8 reserved[2];
 };
 
 static_assert(offsetof(struct te_wire_dev, dev_id) == 20);
@@ -444,6 +446,7 @@ struct te_msg_seg_opened {
  * @dev_id: below TE_WIRE_MAX_DEVS
  * @numa_node: -1 unknown
  * @transport: TE_WIRE_DEV_*
+ * @mtu: of its port, 1 for 256 bytes to TE_WIRE_MAX_MTU, as enum ib_mtu; 0 unknown
  */
 struct te_msg_dev {
 	struct in6_addr addr;
@@ -452,6 +455,7 @@ struct te_msg_dev {
 	u32 dev_id;
 	s32 numa_node;
 	u8 transport;
+	u8 mtu;
 };
 
 /**

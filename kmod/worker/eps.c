@@ -103,8 +103,7 @@ struct te_ep *te_worker_ep(struct te_worker *w, struct te_rail *rail,
 	state = te_ep_state(ep);
 	/* A busy one is not evicted. */
 	if ((state == TE_EP_CONNECTING || state == TE_EP_READY) &&
-	    ep->rdev.port == rdev->port &&
-	    ipv6_addr_equal(&ep->rdev.addr, &rdev->addr) &&
+	    te_same_rdev(&ep->rdev, rdev) &&
 	    (ep->busy || te_ep_store_set_busy(&w->set->store, ep, true)))
 		return ep;
 	/* Failed or evicted and not looked at yet, or the dev has moved. */

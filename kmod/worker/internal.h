@@ -150,6 +150,9 @@ struct te_rail {
 	struct te_health health[TE_MAX_DEVS];
 };
 
+/* The same dev of a peer, as it was: an endpoint to the one is to the other. */
+bool te_same_rdev(const struct te_rdev *a, const struct te_rdev *b);
+
 static inline u32 te_rail_transport(const struct te_rail *rail)
 {
 	return rail->w->mover.dev->ops->transport;

@@ -84,10 +84,10 @@ static int rail_create(struct te_dev *dev, struct te_peer *peer)
 	return 0;
 }
 
-static bool same_rdev(const struct te_rdev *a, const struct te_rdev *b)
+bool te_same_rdev(const struct te_rdev *a, const struct te_rdev *b)
 {
 	return a->dev_id == b->dev_id && a->port == b->port &&
-	       a->transport == b->transport &&
+	       a->transport == b->transport && a->mtu == b->mtu &&
 	       ipv6_addr_equal(&a->addr, &b->addr);
 }
 
@@ -107,7 +107,7 @@ static void path_set_rdevs(struct te_path *path, struct te_seg *seg)
 		u32 id = rdevs->devs[i].dev_id;
 
 		changed ^= BIT(id);
-		if (!same_rdev(&path->rdevs[id], &rdevs->devs[i]))
+		if (!te_same_rdev(&path->rdevs[id], &rdevs->devs[i]))
 			changed |= BIT(id);
 		path->rdevs[id] = rdevs->devs[i];
 		path->rdev_mask |= BIT(id);
@@ -301,7 +301,7 @@ static struct te_ep *rail_change_ep(struct te_worker *w, struct te_rail *rail)
 		return NULL;
 	}
 	rail->better_at = until;
-	if (keeps && same_rdev(&rail->ep->rdev, &rdev))
+	if (keeps && te_same_rdev(&rail->ep->rdev, &rdev))
 		return rail->ep;
 	if (!keeps)
 		rail_leave_ep(w, rail);

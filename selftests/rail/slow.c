@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * One of two wires is slowed to a quarter of the other: together they carry at
- * least nine tenths of what each carries alone. `--net rails`.
+ * least nine tenths of what each carries alone. Two that are not, nearly twice as much. `--net rails`.
  *
  * The rates are so low that no CPU is the limit, so the figures say the same on
  * any machine. One NIC of each wire carries, the others only answer.
@@ -86,6 +86,24 @@ TEST_F_TIMEOUT(slow, write, SLOW)
 TEST_F_TIMEOUT(slow, read, SLOW)
 {
 	compare(_metadata, self, TE_READ);
+}
+
+/* Wires that are as fast as each other carry nearly twice what one does. */
+TEST_F_TIMEOUT(slow, equal, SLOW)
+{
+	struct pair *p = &self->p;
+	long long one, both;
+	uint32_t op;
+
+	ASSERT_EQ(0, system(SET(FAST_RATE, FAST_RATE)));
+	for (op = TE_READ; op <= TE_WRITE; op++) {
+		one = speed(p, op, "rxe_a", 8);
+		both = speed(p, op, "rxe_a rxe_c", 16);
+		TH_LOG("%s, KB/s: %lld alone, %lld together: %lld.%02lld",
+		       op == TE_READ ? "read" : "write", one, both, both / one,
+		       both * 100 / one % 100);
+		EXPECT_LE(one * 16, both * 10);
+	}
 }
 
 TEST_HARNESS_MAIN
