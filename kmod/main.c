@@ -36,6 +36,8 @@ MODULE_PARM_DESC(busy_poll_us, "microseconds that a mover polls before it sleeps
 
 module_param_named(tcp_lanes, te_tcp_lanes, uint, 0444);
 MODULE_PARM_DESC(tcp_lanes, "connections of each TCP endpoint, 1 to 16 (4)");
+module_param_named(tcp_crc, te_tcp_crc, bool, 0644);
+MODULE_PARM_DESC(tcp_crc, "checksum what goes over TCP, by CRC-32C, both ways (N)");
 
 static int te_store_param_set(const char *val, const struct kernel_param *kp)
 {
@@ -51,8 +53,6 @@ static const struct kernel_param_ops te_store_param_ops = {
 	.set = te_store_param_set,
 	.get = te_store_param_get,
 };
-module_param_named(tcp_crc, te_tcp_crc, bool, 0644);
-MODULE_PARM_DESC(tcp_crc, "checksum what goes over TCP, by CRC-32C, both ways (N)");
 
 module_param_cb(store, &te_store_param_ops, NULL, 0644);
 MODULE_PARM_DESC(store, "which endpoint goes when there are max_ep: sieve or fifo (sieve)");

@@ -280,10 +280,10 @@ u32 te_slice_bvecs(const struct te_slice *slice, u32 off, struct bio_vec *bv,
 void te_slice_complete(struct te_slice *slice);
 /*
  * It was flushed, or failed with @slice->error: it is sent again, unless the
- * task is doomed, its bytes did not match their checksum for the second time
- * (-EBADMSG, which ends the task), the peer refused it, or it has failed too often: then the task
- * fails with the slice's first error. Return: true when the task was not queued
- * and now is: the caller puts it on its path.
+ * task is doomed, the peer refused it, or it has failed too often: then the task
+ * fails with the slice's first error. Bytes that do not match their checksum are
+ * sent again once, which does not count; then the task fails with -EBADMSG. Return:
+ * true when the task was not queued and now is: the caller puts it on its path.
  */
 bool te_slice_redo(struct te_slice *slice);
 
