@@ -12,6 +12,7 @@
 
 #include "event/count.h"
 #include "rdma/rdma.h"
+#include "wire/conn.h"
 
 /**
  * struct te_rdma_conn - a connection that a peer opened

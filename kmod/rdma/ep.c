@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 
 #include "rdma/rdma.h"
+#include "wire/conn.h"
 
 unsigned int te_rdma_num_qp = 2;
 unsigned int te_rdma_qp_timeout = 14;

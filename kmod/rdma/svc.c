@@ -10,6 +10,7 @@
 #include <linux/random.h>
 
 #include "rdma/rdma.h"
+#include "wire/conn.h"
 
 #define TE_SVC_CONNECT_MS	5000
 #define TE_SVC_POST_MS		10000

@@ -14,6 +14,7 @@
 #include "event/count.h"
 #include "fault/fault.h"
 #include "session/priv.h"
+#include "wire/conn.h"
 
 /* Are we talking to ourselves? */
 static bool session_is_own(const u8 *node_id, u64 boot_gen)

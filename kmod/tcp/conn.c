@@ -32,6 +32,7 @@
 #include "event/count.h"
 #include "fault/fault.h"
 #include "tcp/tcp.h"
+#include "wire/conn.h"
 
 /* Lanes of all peers. */
 #define TE_TCP_MAX_CONNS	16384
@@ -190,8 +191,6 @@ static void conn_answer(struct te_tcp_conn *tc, u32 status, u32 crc)
 	tc->step = TE_TCP_ANSWER;
 }
 
-/* The steps. Return: bytes it cost, -EAGAIN, or what ends the lane. */
-
 /* Strangers are told why, and nothing of us. Return: bytes, or -errno. */
 static int hello_answer(struct socket *sock, u32 status, bool crc)
 {
@@ -214,6 +213,8 @@ static bool conn_is_earlier(struct te_conn *conn, void *arg)
 	return conn->kill == conn_kill && tc->dev_id == than->dev_id &&
 	       tc->number < than->number;
 }
+
+/* The steps. Return: bytes it cost, -EAGAIN, or what ends the lane. */
 
 /*
  * Only here can others get hold of it, and end it: but that is done by this work,

@@ -28,6 +28,7 @@
 #include "event/count.h"
 #include "fault/fault.h"
 #include "tcp/tcp.h"
+#include "wire/conn.h"
 
 enum te_tcp_lane_state {
 	TE_TCP_NONE,		/* no socket yet */

@@ -6,6 +6,7 @@
 #include <linux/errno.h>
 #include <linux/string.h>
 
+#include "wire/conn.h"
 #include "wire/wire.h"
 
 void te_wire_conn_hello_encode(struct te_wire_conn_hello *wire,

@@ -10,6 +10,7 @@
 #include <linux/unaligned.h>
 
 #include "wire/tests/samples.h"
+#include "wire/conn.h"
 
 /* ---- a field of a sample is changed */
 

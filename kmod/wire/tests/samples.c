@@ -7,6 +7,7 @@
 #include <linux/te.h>
 
 #include "wire/tests/samples.h"
+#include "wire/conn.h"
 
 #define POISON	0xa5
 
