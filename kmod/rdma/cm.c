@@ -317,7 +317,7 @@ int te_rdma_listen(struct te_rdma_dev *rdev)
 	te_rdma_sockaddr(&ss, &rdev->dev.self.addr, rdev->scope_id, 0);
 	ret = rdma_bind_addr(id, (struct sockaddr *)&ss);
 	if (!ret)
-		ret = rdma_listen(id, 128);
+		ret = rdma_listen(id, TE_RDMA_BACKLOG);
 	if (ret) {
 		rdma_destroy_id(id);
 		return ret;

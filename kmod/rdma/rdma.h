@@ -46,6 +46,12 @@ static inline u32 te_rdma_nr_qps(void)
 #define TE_RDMA_PROOF_BYTES	8U
 #define TE_RDMA_QP_RETRY	6	/* 7 is for ever on rxe */
 #define TE_RDMA_RNR_RETRY	7
+/*
+ * Requests that wait at a listener: all peers come back in one moment when a node
+ * does. (siw lets one more wait than it can take up, and closes the listener when
+ * the peer of the one left over gives up, see siw_cm_llp_state_change().)
+ */
+#define TE_RDMA_BACKLOG		1024
 #define TE_RDMA_RESOLVE_MS	2000
 #define TE_RDMA_DRAIN_MS	2000	/* for flushed completions to come */
 #define TE_RDMA_RESTART_MS	1000
