@@ -195,6 +195,7 @@ full()
 	round 6.12 wire 2400 uapi32 $suites
 	round 6.12 rails 600 rail/failover rail/reach
 	round 6.1 wire 900 uapi uapi32 mem xfer ring
+	round 6.1 rails 600 rail/failover rail/reach
 	# no RoCE: nothing may depend on it
 	round um wire-siw 600 xfer peer
 	test_build_tcp

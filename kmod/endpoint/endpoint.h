@@ -85,6 +85,7 @@ struct te_pace {
  * @error: with FAILED: -errno why
  * @was_ready: it carried data, or could have
  * @event_error: -errno, set from interrupts: the mover retires it
+ * @moves: te_dev.moves when it was made
  * @link: the mover's: all its endpoints
  * @rail: the mover's: whose endpoint it is
  * @connect_by: the mover's: jiffies; CONNECTING takes no longer
@@ -95,6 +96,7 @@ struct te_pace {
  * @stuck: the mover's: oldest posted slice whose task must end, or NULL; only
  *	compared, never followed
  * @stuck_since: the mover's: jiffies since when it is @stuck
+ * @silent: the mover's: it was given up, as nothing came of what was posted
  */
 struct te_ep {
 	struct kref ref;
@@ -117,6 +119,7 @@ struct te_ep {
 	int error;
 	bool was_ready;
 	int event_error;
+	u32 moves;
 
 	struct list_head link;
 	struct te_rail *rail;
@@ -127,6 +130,7 @@ struct te_ep {
 	struct te_pace pace;
 	const struct te_slice *stuck;
 	unsigned long stuck_since;
+	bool silent;
 };
 
 /**
@@ -158,6 +162,12 @@ void te_ep_event(struct te_ep *ep, int error);
 static inline enum te_ep_state te_ep_state(const struct te_ep *ep)
 {
 	return READ_ONCE(ep->state);
+}
+
+/* The address that it was connected from may be gone: it is of no use. */
+static inline bool te_ep_moved(const struct te_ep *ep)
+{
+	return ep->moves != READ_ONCE(ep->dev->moves);
 }
 
 /**

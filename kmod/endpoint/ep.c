@@ -24,6 +24,7 @@ void te_ep_init(struct te_ep *ep, struct te_mover *mover, struct te_peer *peer,
 	ep->key.dev_id = rdev->dev_id;
 	te_dev_get(mover->dev);
 	ep->dev = mover->dev;
+	ep->moves = READ_ONCE(ep->dev->moves);
 	ep->mover = mover;
 	te_peer_get(peer);
 	ep->peer = peer;

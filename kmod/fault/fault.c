@@ -61,6 +61,7 @@ static struct te_fault_state te_faults[TE_NR_FAULTS] = {
 	[TE_FAULT_DRAIN_FATAL].name = "drain_fatal",
 	[TE_FAULT_CONN_FATAL].name = "conn_fatal",
 	[TE_FAULT_ACCEPT].name = "accept",
+	[TE_FAULT_COMPLETION].name = "completion",
 };
 
 static struct te_fault_state te_delays[TE_NR_DELAYS] = {

@@ -23,9 +23,10 @@
 
 enum { RANK_LINK_LOCAL = 1, RANK_GLOBAL, RANK_IPV4 };
 
-/* The best address so far; of equals, the one of now. */
+/* The best address so far; of equals, the one of now, which is there @still. */
 struct found {
 	const struct in6_addr *now;
+	bool still;
 	struct in6_addr addr;
 	u32 scope_id;
 	int score;
@@ -43,9 +44,11 @@ static int addr_rank(const struct in6_addr *addr)
 static void consider(struct found *found, const struct in6_addr *addr,
 		     const struct net_device *ndev)
 {
+	bool is_now = ipv6_addr_equal(addr, found->now);
 	int rank = addr_rank(addr);
-	int score = 2 * rank + ipv6_addr_equal(addr, found->now);
+	int score = 2 * rank + is_now;
 
+	found->still |= is_now;
 	if (score <= found->score)
 		return;
 	found->score = score;
@@ -124,11 +127,12 @@ static void consider_others(struct found *found, const struct ib_gid_attr *attr)
 }
 
 /*
- * @addr and @scope_id are those of now, and stay if nothing is better.
+ * @addr and @scope_id are those of now, and stay if nothing is better. @still:
+ * that of now is there, whether or not something is.
  * Return: 0, -EADDRNOTAVAIL no usable address.
  */
 int te_rdma_find_addr(struct te_rdma_dev *rdev, struct in6_addr *addr,
-		      u32 *scope_id)
+		      u32 *scope_id, bool *still)
 {
 	int len = rdev->ib->port_data[rdev->port].immutable.gid_tbl_len;
 	bool roce = rdma_protocol_roce(rdev->ib, rdev->port);
@@ -146,6 +150,7 @@ int te_rdma_find_addr(struct te_rdma_dev *rdev, struct in6_addr *addr,
 			consider_others(&found, attr);
 		rdma_put_gid_attr(attr);
 	}
+	*still = found.still;
 	if (!found.score)
 		return -EADDRNOTAVAIL;
 	*addr = found.addr;

@@ -118,20 +118,29 @@ static void slice_log(const struct te_slice *slice, enum ib_wc_status status)
 }
 
 /*
- * No completion of iWARP says that the peer has refused something: it ends the
- * connection, and all is flushed. If it was not te that ended it, the oldest
- * slice is taken for the cause: it is tried no more often than one that failed.
+ * Where no completion tells what was wrong the oldest slice is taken for it, so
+ * that it is tried no more often than one that failed. A QP that hangs tells
+ * nothing; no completion of iWARP says that the peer has refused something: it
+ * ends the connection, and all is flushed, if it was not te that ended it.
+ * Return: -errno, or 0: another one, or nothing, was to blame.
  */
-static bool flush_has_cause(struct te_rdma_qp *qp)
+static int flush_cause(struct te_rdma_qp *qp)
 {
 	struct te_rdma_ep *rep = qp->ep;
 
-	if (!to_rdma_dev(rep->ep.dev)->iwarp || rep->blamed)
-		return false;
+	if (rep->blamed)
+		return 0;
+	if (rep->ep.silent &&
+	    time_after_eq(jiffies, qp->heard + rep->patience)) {
+		rep->blamed = true;
+		return -ETIMEDOUT;
+	}
+	if (!to_rdma_dev(rep->ep.dev)->iwarp)
+		return 0;
 	/* Who told us first, the flush or the connection manager, is chance. */
 	rep->blamed = te_ep_fail(&rep->ep, -ECONNRESET) ||
 		      READ_ONCE(rep->ep.error) == -ECONNRESET;
-	return rep->blamed;
+	return rep->blamed ? -ECONNRESET : 0;
 }
 
 /* Work requests up to number @seq have ended, that one with @status. */
@@ -141,26 +150,28 @@ static void qp_done(struct te_rdma_mover *rm, struct te_rdma_qp *qp, u32 seq,
 	bool flushed = status == IB_WC_WR_FLUSH_ERR;
 	struct te_slice *slice, *next;
 	u32 n = seq - qp->done;
-	bool cause;
+	int cause = 0;
 
 	if ((s32)n <= 0)
 		return;
+	if (flushed && !list_empty(&qp->posted))
+		cause = flush_cause(qp);
+	qp->heard = jiffies;
 	qp->done = seq;
 	qp->room += n;
 	rm->room += n;
-	cause = flushed && !list_empty(&qp->posted) && flush_has_cause(qp);
 	list_for_each_entry_safe(slice, next, &qp->posted, link) {
 		if ((s32)(slice->seq - seq) > 0)
 			break;
 		if (cause)
-			slice->error = -ECONNRESET;
+			slice->error = cause;
 		else if (slice->seq != seq || flushed)
 			slice->flushed = status != IB_WC_SUCCESS;
 		else if (status != IB_WC_SUCCESS)
 			slice->error = wc_errno(status);
 		if (slice->error)
 			slice_log(slice, status);
-		cause = false;
+		cause = 0;
 		list_move_tail(&slice->link, finished);
 	}
 }
@@ -170,7 +181,7 @@ static void wc_done(struct te_rdma_mover *rm, const struct ib_wc *wc,
 {
 	struct te_rdma_qp *qp = xa_load(&rm->qps, wc->wr_id >> 32);
 
-	if (qp)
+	if (qp && !te_fault(TE_FAULT_COMPLETION))
 		qp_done(rm, qp, lower_32_bits(wc->wr_id), wc->status, finished);
 }
 

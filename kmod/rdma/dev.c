@@ -28,6 +28,7 @@ static const struct te_transport_ops te_rdma_ops = {
 	.ep_close	= te_rdma_ep_close,
 	.ep_reap	= te_rdma_ep_reap,
 	.ep_stuck	= te_rdma_ep_stuck,
+	.ep_patience	= te_rdma_ep_patience,
 	.ep_room	= te_rdma_ep_room,
 	.post		= te_rdma_post,
 	.poll		= te_rdma_poll,
@@ -87,7 +88,7 @@ static void rdev_start_work(struct work_struct *work)
 						struct te_rdma_dev, start_work);
 	struct in6_addr addr = rdev->dev.self.addr;
 	u32 scope_id = rdev->scope_id;
-	bool works = false;
+	bool works = false, still;
 	int ret;
 
 	te_delay(TE_DELAY_DEV_BROKEN);
@@ -95,10 +96,13 @@ static void rdev_start_work(struct work_struct *work)
 	/* Nothing can be connected; the link's return starts this again. */
 	if (READ_ONCE(rdev->going) || READ_ONCE(rdev->dev.no_link))
 		return;
-	ret = te_rdma_find_addr(rdev, &addr, &scope_id);
-	if (ret)
+	ret = te_rdma_find_addr(rdev, &addr, &scope_id, &still);
+	if (!still) {
+		/* Nothing more is to be connected from it. */
 		te_dev_down(&rdev->dev);
-	else
+		te_dev_moved(&rdev->dev);
+	}
+	if (!ret)
 		works = READ_ONCE(rdev->dev.up) && READ_ONCE(rdev->svc.ready) &&
 			rdev->dev.self.mtu == READ_ONCE(rdev->mtu) &&
 			rdev_listens_at(rdev, &addr, scope_id);
@@ -125,13 +129,14 @@ bool te_rdma_must_restart(struct te_rdma_dev *rdev)
 	bool up = READ_ONCE(rdev->dev.up);
 	struct in6_addr is, addr;
 	u32 scope_id;
+	bool still;
 
 	spin_lock(&rdev->lock);
 	is = rdev->dev.self.addr;
 	scope_id = rdev->scope_id;
 	spin_unlock(&rdev->lock);
 	addr = is;
-	if (te_rdma_find_addr(rdev, &addr, &scope_id))
+	if (te_rdma_find_addr(rdev, &addr, &scope_id, &still))
 		return up;
 	return !up || !ipv6_addr_equal(&addr, &is) ||
 	       READ_ONCE(rdev->dev.self.mtu) != READ_ONCE(rdev->mtu);

@@ -303,6 +303,21 @@ void te_rdma_ep_close(struct te_ep *ep)
 	queue_work(te_rdma_wq, &to_rdma_ep(ep)->close_work);
 }
 
+/*
+ * A requester that is not answered may wait four times as long as it was asked to
+ * each time (InfiniBand 1.4, 9.7.6.1.3), and then says so. Who is silent for twice
+ * as long as all attempts for a packet may take will hardly say anything. Besides, a
+ * QP has its turn among all others of its NIC: what 256 endpoints post at first, see
+ * worker/pace.c, takes 100 Mbit/s ten seconds.
+ */
+static unsigned long ep_patience(void)
+{
+	u64 ns = 4096ULL << clamp(te_rdma_qp_timeout, 8U, 31U);
+
+	return max_t(u64, nsecs_to_jiffies64(2 * 4 * (TE_RDMA_QP_RETRY + 1) * ns),
+		     TE_RDMA_LEAST_PATIENCE);
+}
+
 struct te_ep *te_rdma_ep_create(struct te_mover *mover, struct te_peer *peer,
 				const struct te_rdev *rdev)
 {
@@ -319,6 +334,7 @@ struct te_ep *te_rdma_ep_create(struct te_mover *mover, struct te_peer *peer,
 	INIT_DELAYED_WORK(&rep->end_work, ep_end_work);
 	mutex_init(&rep->lock);
 	rep->nr_qps = nr_qps;
+	rep->patience = ep_patience();
 	for (i = 0; i < nr_qps; i++) {
 		struct te_rdma_qp *qp = &rep->qp[i];
 

@@ -51,6 +51,25 @@ const struct te_slice *te_rdma_ep_stuck(struct te_ep *ep)
 	return NULL;
 }
 
+bool te_rdma_ep_patience(struct te_ep *ep, unsigned long *until)
+{
+	struct te_rdma_ep *rep = to_rdma_ep(ep);
+	bool waits = false;
+	u32 i;
+
+	for (i = 0; i < rep->nr_qps; i++) {
+		struct te_rdma_qp *qp = &rep->qp[i];
+		unsigned long end = qp->heard + rep->patience;
+
+		if (list_empty(&qp->posted))
+			continue;
+		if (!waits || time_before(end, *until))
+			*until = end;
+		waits = true;
+	}
+	return waits;
+}
+
 /* Work request @i of a chain: READ or WRITE of @len bytes. */
 static void fill_wr(struct te_rdma_qp *qp, u32 i, enum ib_wr_opcode opcode,
 		    u32 len, u64 laddr, u32 lkey, u64 raddr, u32 rkey)
@@ -142,6 +161,8 @@ void te_rdma_post(struct te_ep *ep, struct list_head *slices,
 		te_ep_fail(ep, ret == -ENOMEM ? ret : -EIO);
 		n = bad ? lower_32_bits(bad->wr_id) - qp->sent - 1 : 0;
 	}
+	if (list_empty(&qp->posted))
+		qp->heard = jiffies;
 	qp->sent += n;
 	qp->room -= n;
 	rm->room -= n;

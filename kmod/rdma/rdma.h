@@ -46,6 +46,7 @@ static inline u32 te_rdma_nr_qps(void)
 #define TE_RDMA_PROOF_BYTES	8U
 #define TE_RDMA_QP_RETRY	6	/* 7 is for ever on rxe */
 #define TE_RDMA_RNR_RETRY	7
+#define TE_RDMA_LEAST_PATIENCE	(10 * HZ)
 /*
  * Requests that wait at a listener: all peers come back in one moment when a node
  * does. (siw lets one more wait than it can take up, and closes the listener when
@@ -207,6 +208,7 @@ struct te_rdma_mover {
  * @sent: the mover's: number of the last work request that was posted
  * @done: the mover's: number of the last one that has ended
  * @posted: the mover's: te_slice.link in the order of posting
+ * @heard: the mover's: jiffies, when something came of it, or was posted on none
  */
 struct te_rdma_qp {
 	struct te_rdma_ep *ep;
@@ -218,6 +220,7 @@ struct te_rdma_qp {
 	u32 sent;
 	u32 done;
 	struct list_head posted;
+	unsigned long heard;
 };
 
 /**
@@ -228,7 +231,8 @@ struct te_rdma_qp {
  * @end_work: ends them, when there is a link, or @end_by
  * @end_by: jiffies
  * @lock: protects @closing and @nr_connected, and making of QPs
- * @blamed: the mover's: iWARP: a slice was taken for the cause of its end
+ * @patience: jiffies that a QP is given to say something of what is posted
+ * @blamed: the mover's: a slice was taken for the cause of its end
  * @closing: no QP may be made any more
  * @nr_connected: QPs
  * @nr_qps: entries of @qp
@@ -242,6 +246,7 @@ struct te_rdma_ep {
 	struct delayed_work end_work;
 	unsigned long end_by;
 	struct mutex lock; /* protects closing, nr_connected, making of QPs */
+	unsigned long patience;
 	bool blamed;
 	bool closing;
 	u32 nr_connected;
@@ -271,7 +276,7 @@ void te_rdma_exit(void);
 
 /* addr.c */
 int te_rdma_find_addr(struct te_rdma_dev *rdev, struct in6_addr *addr,
-		      u32 *scope_id);
+		      u32 *scope_id, bool *still);
 /* Run the start work when an address comes; undone before the dev ends. */
 void te_rdma_watch_addr(struct te_rdma_dev *rdev);
 void te_rdma_unwatch_addr(struct te_rdma_dev *rdev);
@@ -369,6 +374,7 @@ struct te_mr_map *te_rdma_mr_map(struct te_dev *dev, struct te_mr *mr);
 /* post.c */
 u32 te_rdma_ep_room(struct te_ep *ep);
 const struct te_slice *te_rdma_ep_stuck(struct te_ep *ep);
+bool te_rdma_ep_patience(struct te_ep *ep, unsigned long *until);
 void te_rdma_post(struct te_ep *ep, struct list_head *slices,
 		  struct list_head *finished);
 

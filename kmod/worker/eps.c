@@ -103,14 +103,14 @@ struct te_ep *te_worker_ep(struct te_worker *w, struct te_rail *rail,
 	state = te_ep_state(ep);
 	/* A busy one is not evicted. */
 	if ((state == TE_EP_CONNECTING || state == TE_EP_READY) &&
-	    te_same_rdev(&ep->rdev, rdev) &&
+	    te_same_rdev(&ep->rdev, rdev) && !te_ep_moved(ep) &&
 	    (ep->busy || te_ep_store_set_busy(&w->set->store, ep, true)))
 		return ep;
-	/* Failed or evicted and not looked at yet, or the dev has moved. */
+	/* Failed or evicted and not looked at yet, or one of the devs has moved. */
 	if (state == TE_EP_FAILED)
 		ep_retire_failed(w, ep, ep->error);
 	else
-		ep_retire(w, ep, -ECONNRESET);
+		ep_retire(w, ep, -EADDRNOTAVAIL);
 	return ep_make(w, rail, rdev);
 }
 
@@ -137,6 +137,33 @@ static bool ep_stuck_too_long(struct te_worker *w, struct te_ep *ep)
 	return time_after(jiffies, ep->stuck_since + TE_GRACE);
 }
 
+/*
+ * True when it hangs and no NIC will ever say so: soft-RoCE does when it may not
+ * send any more and what it has sent is not answered (6.1: rxe_requester() goes to
+ * error and starts no timer), others when their firmware does.
+ */
+static bool ep_silent_too_long(struct te_worker *w, struct te_ep *ep)
+{
+	unsigned long until;
+
+	if (!worker_ops(w)->ep_patience ||
+	    !worker_ops(w)->ep_patience(ep, &until))
+		return false;
+	ep->silent = time_after_eq(jiffies, until);
+	if (!ep->silent)
+		te_worker_look_at(w, until);
+	return ep->silent;
+}
+
+void te_worker_ep_posted(struct te_worker *w, struct te_ep *ep)
+{
+	unsigned long until;
+
+	if (worker_ops(w)->ep_patience &&
+	    worker_ops(w)->ep_patience(ep, &until))
+		te_worker_look_at(w, until);
+}
+
 static bool ep_connects_too_long(struct te_worker *w, struct te_ep *ep)
 {
 	if (te_ep_state(ep) != TE_EP_CONNECTING)
@@ -145,6 +172,15 @@ static bool ep_connects_too_long(struct te_worker *w, struct te_ep *ep)
 		return true;
 	te_worker_look_at(w, ep->connect_by);
 	return false;
+}
+
+/*
+ * Something could go wrong with it. What has no work may find its address back, and
+ * nobody need be told anything: soft-RoCE's GSI QP does not survive that without.
+ */
+static bool ep_is_used(const struct te_ep *ep)
+{
+	return ep->inflight || te_ep_state(ep) == TE_EP_CONNECTING;
 }
 
 static void look_at_live(struct te_worker *w, struct te_ep *ep)
@@ -159,7 +195,9 @@ static void look_at_live(struct te_worker *w, struct te_ep *ep)
 		ep_retire_failed(w, ep, ep->event_error);
 	else if (ep->evicted)
 		ep_retire(w, ep, -ECONNRESET);
-	else if (ep_connects_too_long(w, ep))
+	else if (te_ep_moved(ep) && ep_is_used(ep))
+		ep_retire(w, ep, -EADDRNOTAVAIL);
+	else if (ep_connects_too_long(w, ep) || ep_silent_too_long(w, ep))
 		ep_retire_failed(w, ep, -ETIMEDOUT);
 	else if (ep_stuck_too_long(w, ep))
 		ep_retire(w, ep, -ECANCELED);

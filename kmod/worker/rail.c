@@ -263,6 +263,8 @@ static bool rail_keeps_ep(struct te_worker *w, struct te_rail *rail)
 	switch (te_ep_state(ep)) {
 	case TE_EP_CONNECTING:
 	case TE_EP_READY:
+		if (te_ep_moved(ep))
+			return false;
 		/* A busy one is not evicted. */
 		if (ep->busy)
 			return true;

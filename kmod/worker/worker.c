@@ -46,6 +46,8 @@ static void worker_kick(struct te_mover *mover)
 
 static void worker_look(struct te_mover *mover)
 {
+	/* What there is to be seen comes first. */
+	smp_mb__before_atomic();
 	set_bit(TE_WORKER_LOOK, &to_worker(mover)->flags);
 	worker_kick(mover);
 }
@@ -171,7 +173,7 @@ static bool rail_run(struct te_worker *w, struct te_rail *rail, bool *dry)
 {
 	struct te_slice *slice;
 	LIST_HEAD(chain);
-	bool any = false;
+	bool any = false, was_idle;
 	struct te_ep *ep;
 	u32 room = 0, n;
 
@@ -199,8 +201,11 @@ static bool rail_run(struct te_worker *w, struct te_rail *rail, bool *dry)
 			slice->posted = jiffies;
 			ep->bytes += slice->len;
 		}
+		was_idle = !ep->inflight;
 		ep->inflight += n;
 		worker_ops(w)->post(ep, &chain, &w->finished);
+		if (was_idle)
+			te_worker_ep_posted(w, ep);
 		any = true;
 	}
 	rail_set_hints(rail, room, te_rail_able(rail), any);
@@ -291,6 +296,9 @@ static bool worker_round(struct te_worker *w)
 	any |= te_worker_take(w);
 	if (worker_must_look(w)) {
 		worker_bury_dead(w);
+		/* Nobody is silent whose completions were not seen. */
+		while (worker_poll(w))
+			cond_resched();
 		te_worker_look(w);
 		any = true;
 	}

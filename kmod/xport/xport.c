@@ -158,6 +158,12 @@ bool te_dev_shed(struct te_dev *dev)
 	return te_host->dev_shed(dev);
 }
 
+void te_dev_moved(struct te_dev *dev)
+{
+	WRITE_ONCE(dev->moves, dev->moves + 1);
+	te_host->dev_scan(dev);
+}
+
 void te_dev_down(struct te_dev *dev)
 {
 	mutex_lock(&te_maps_mutex);

@@ -21,7 +21,7 @@ struct te_slice;
 struct te_workers;
 
 /**
- * struct te_transport_ops - what a transport does; all hooks are mandatory
+ * struct te_transport_ops - what a transport does; all hooks but one are mandatory
  * @transport: TE_RDMA ...
  * @name: for messages
  * @mr_map: make one region reachable through a dev. te_maps_mutex held, may
@@ -41,6 +41,9 @@ struct te_workers;
  * @ep_reap: state is DEAD and @poll found nothing: hand slices that never came
  *	back to @finished. Mover
  * @ep_stuck: oldest posted slice whose task must end, or NULL. Mover
+ * @ep_patience: when to give it up, in jiffies, if nothing more comes of what is
+ *	posted; false: there is nothing that waits. Mover. NULL: the transport
+ *	finds out by itself
  * @ep_room: how many slices may be posted now. Mover
  * @post: post the slices of @slices as one chain; the endpoint is READY, and
  *	they are at most @ep_room. What cannot be posted goes to @finished with an error. Mover
@@ -62,6 +65,7 @@ struct te_transport_ops {
 	void (*ep_close)(struct te_ep *ep);
 	void (*ep_reap)(struct te_ep *ep, struct list_head *finished);
 	const struct te_slice *(*ep_stuck)(struct te_ep *ep);
+	bool (*ep_patience)(struct te_ep *ep, unsigned long *until);
 	u32 (*ep_room)(struct te_ep *ep);
 	void (*post)(struct te_ep *ep, struct list_head *slices,
 		     struct list_head *finished);
@@ -101,6 +105,7 @@ struct te_mover {
  * @self: how peers reach it; set before te_dev_up()
  * @up: listed; written under te_maps_mutex
  * @no_link: its port has no link: nothing is posted, what is posted comes back
+ * @moves: how often it has lost the address it had; written by te_dev_moved()
  * @workers: of the worker room; from dev_start to dev_free
  * @release: the transport's: frees what embeds it
  */
@@ -117,6 +122,7 @@ struct te_dev {
 	struct te_rdev self;
 	bool up;
 	bool no_link;
+	u32 moves;
 	struct te_workers *workers;
 	void (*release)(struct te_dev *dev);
 };
@@ -189,6 +195,11 @@ void te_dev_down(struct te_dev *dev);
  * their slices go over other rails. Any context.
  */
 void te_dev_link(struct te_dev *dev, bool link);
+/*
+ * The address that its endpoints were connected from is not its own any more: what
+ * is posted on them goes elsewhere, and nothing more is. One caller at a time.
+ */
+void te_dev_moved(struct te_dev *dev);
 /*
  * It has run out of something that endpoints have: one without work is evicted, and
  * gives that back a little later. Does not sleep. False: there is none.

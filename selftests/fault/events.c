@@ -12,6 +12,7 @@
 
 #include "lib/test.h"
 #include "lib/fault.h"
+#include "lib/module.h"
 #include "lib/nic.h"
 #include "lib/pair.h"
 
@@ -299,6 +300,132 @@ TEST_F_TIMEOUT(events, one_is_not_freed, SLOW)
 }
 
 /* ---- events that do not come */
+
+/*
+ * A QP that takes work and never says anything again. te gives it twice as long as
+ * all attempts to be answered may take, and 10 s at least: those, with this
+ * parameter. Else a slow guest has minutes. Then it waits for completions of what it
+ * gave up, which do not come either.
+ */
+#define HANG_PARAM	"qp_timeout=14"
+#define HANG_MS		10000
+#define DRAIN_MS	2000
+
+FIXTURE(hang)
+{
+	struct pair p;
+	struct te_rdma idle;
+	struct qps q;
+};
+
+FIXTURE_SETUP(hang)
+{
+	struct te_rdma rdma;
+
+	ASSERT_EQ(0, te_settle_all());
+	ASSERT_EQ(0, te_rdma(&rdma));
+	ASSERT_EQ(0, module_reload(HANG_PARAM));
+	ASSERT_EQ(0, te_rdma_settle(&rdma));
+	ASSERT_EQ(0, te_rdma(&self->idle));
+	ASSERT_EQ(0, qps_now(&self->q));
+	ASSERT_EQ(0, pair_open(&self->p, NULL));
+}
+
+FIXTURE_TEARDOWN(hang)
+{
+	te_fault_fired("completion");
+	pair_close(&self->p);
+	CLEAN();
+	EXPECT_EQ(0, te_settle_all());
+	EXPECT_EQ(0, te_rdma_settle(&self->idle));
+	EXPECT_EQ(0, module_reload(""));
+}
+
+/* What it had goes over another one, and it ends: no byte comes late. */
+TEST_F_TIMEOUT(hang, completion, SLOW)
+{
+	static const uint32_t ops[] = { TE_WRITE, TE_READ };
+	unsigned int nr = self->q.nr + NR_NICS * QPS;
+	unsigned long long ms;
+	struct qps q, now;
+	size_t i;
+
+	for (i = 0; i < ROWS(ops); i++) {
+		ASSERT_EQ(0, connect_all(&self->p, &q, nr));
+		te_fault_arm("completion", 1, EIO);
+		ms = te_now_ms();
+		EXPECT_ROW(0, pair_xfer(&self->p, ops[i], AT, AT, LEN / 4),
+			   "op %u", ops[i]);
+		ms = te_now_ms() - ms;
+		printf("# given up, and done, after %llu ms\n", ms);
+		EXPECT_EQ(1, te_fault_fired("completion"));
+		EXPECT_LE(HANG_MS + DRAIN_MS, ms);
+		EXPECT_GE(HANG_MS + DRAIN_MS + TICKS_MS, ms);
+		EXPECT_EQ(0, connect_all(&self->p, &now, nr));
+		EXPECT_EQ(QPS, qps_gone(&q));
+		EXPECT_EQ(0, work(&self->p, ops[i]));
+	}
+}
+
+/* A request whose only completion is lost: it waits in vain. */
+static int post_lost(struct pair *p, uint32_t op, uint32_t *batch)
+{
+	struct te_batch_opts o = { .sz = sizeof(o), .deadline_ms = TE_WAIT_MS };
+	struct te_request r = pair_req(p, op, AT, AT, LEN / 4);
+	unsigned long long end = te_now_ms() + TE_WAIT_MS;
+	int ret;
+
+	pair_expect(p, &r);
+	te_fault_arm("completion", 1, EIO);
+	ret = te_batch_alloc(p->ini, 1, &o, batch);
+	ret = ret ?: te_submit(p->ini, *batch, &r, 1);
+	while (!ret && !te_fault_seen("completion")) {
+		if (te_now_ms() > end)
+			return -ETIME;
+		te_sleep_ms(1);
+	}
+	return ret ?: te_fault_fired("completion") == 1 ? 0 : -EBADMSG;
+}
+
+/* Others have work all the while: a QP is watched, not an endpoint. */
+TEST_F_TIMEOUT(hang, amid_work, SLOW)
+{
+	unsigned long long from;
+	uint32_t batch;
+
+	ASSERT_EQ(0, work(&self->p, TE_WRITE));
+	from = te_now_ms();
+	ASSERT_EQ(0, post_lost(&self->p, TE_WRITE, &batch));
+	while (te_now_ms() - from < HANG_MS + DRAIN_MS + TICKS_MS &&
+	       te_wait(self->p.ini, batch, 0) == -ETIME)
+		MUST(pair_xfer(&self->p, TE_READ, AT, AT, LEN / 4));
+	EXPECT_EQ(0, te_wait(self->p.ini, batch, 0));
+	EXPECT_LE(HANG_MS + DRAIN_MS, te_now_ms() - from);
+	EXPECT_EQ(0, te_batch_free(self->p.ini, batch));
+	EXPECT_EQ(0, pair_check(&self->p));
+}
+
+/* The address that it was connected from goes: it need not hang for long. */
+TEST_F_TIMEOUT(hang, address, SLOW)
+{
+	unsigned long long ms;
+	uint32_t batch;
+
+	ASSERT_EQ(0, pair_carry_only(&self->p, getenv("TE_DEV_B")));
+	ASSERT_EQ(0, work(&self->p, TE_WRITE));
+	ASSERT_EQ(0, post_lost(&self->p, TE_WRITE, &batch));
+	ms = te_now_ms();
+	ASSERT_EQ(0, nic_move());
+	EXPECT_EQ(0, te_wait(self->p.ini, batch, TE_WAIT_MS));
+	ms = te_now_ms() - ms;
+	printf("# given up, and done, after %llu ms\n", ms);
+	EXPECT_GT(HANG_MS, ms);
+	EXPECT_EQ(0, te_batch_free(self->p.ini, batch));
+	EXPECT_EQ(0, pair_check(&self->p));
+	EXPECT_EQ(0, pair_carry_only(&self->p, NULL));
+	ASSERT_EQ(0, nic_move_back());
+	EXPECT_EQ(0, work(&self->p, TE_READ));
+}
 
 FIXTURE(lost)
 {

@@ -14,10 +14,7 @@
 #define NR	(native() ? 3000U : 750U)
 /* The design's word: used again within. */
 #define BACK_MS	5000
-/*
- * Percent of the other's share, after that: what is new takes some round trips to
- * come to as much on the way as the others have.
- */
+/* Percent of the other's share, after that. */
 #define SHARE	(native() ? 70 : 50)
 
 FIXTURE(failover)
@@ -54,20 +51,30 @@ static const struct row {
 	  NETEM("c") "loss 0 && " NETEM("d") "loss 0" },
 };
 
-/* Equal wires carry equal shares: each at least @least percent of the other's. */
+/*
+ * Equal wires carry equal shares, in one of @loads at the latest: each at least
+ * @least percent of the other's. What is new finds out by and by how much it may
+ * have on the way. All wires of an emulated guest share its CPUs: whose softirq
+ * runs beside its mover is ahead for a second, now this one, now that.
+ */
 static void share(struct __test_metadata *_metadata,
-		  FIXTURE_DATA(failover) *self, uint32_t op, uint32_t nr,
-		  unsigned int least)
+		  FIXTURE_DATA(failover) *self, uint32_t op,
+		  unsigned int least, int loads)
 {
-	unsigned long long ab = wire_carried("ab"), cd = wire_carried("cd");
+	unsigned long long ab, cd;
+	bool equal = false;
 
-	ASSERT_EQ(0, load_start(&self->load, &self->p, op, nr, LEN));
-	EXPECT_LE(0, load_end(&self->load));
-	ab = wire_carried("ab") - ab;
-	cd = wire_carried("cd") - cd;
-	EXPECT_ROW(true, ab * least <= cd * 100 && cd * least <= ab * 100,
-		   "%llu and %llu bytes", ab, cd);
-	printf("# %llu and %llu bytes\n", ab, cd);
+	while (!equal && loads--) {
+		ab = wire_carried("ab");
+		cd = wire_carried("cd");
+		ASSERT_EQ(0, load_start(&self->load, &self->p, op, NR, LEN));
+		EXPECT_LE(0, load_end(&self->load));
+		ab = wire_carried("ab") - ab;
+		cd = wire_carried("cd") - cd;
+		printf("# %llu and %llu bytes\n", ab, cd);
+		equal = ab * least <= cd * 100 && cd * least <= ab * 100;
+	}
+	EXPECT_TRUE(equal);
 }
 
 static void fail_one(struct __test_metadata *_metadata,
@@ -95,7 +102,7 @@ static void fail_one(struct __test_metadata *_metadata,
 		/* Full speed is that of both its NICs. */
 		EXPECT_LE(0, wire_await(&self->p, "c"));
 		EXPECT_LE(0, wire_await(&self->p, "d"));
-		share(_metadata, self, op, NR / 2, SHARE);
+		share(_metadata, self, op, SHARE, 3);
 	}
 }
 
@@ -113,7 +120,8 @@ TEST_F_TIMEOUT(failover, shares, SLOW)
 {
 	ASSERT_LE(0, wire_await(&self->p, "ab"));
 	ASSERT_LE(0, wire_await(&self->p, "cd"));
-	share(_metadata, self, TE_WRITE, NR, 80);
+	share(_metadata, self, TE_WRITE, native() ? 80 : SHARE,
+	      native() ? 1 : 3);
 }
 
 TEST_HARNESS_MAIN
