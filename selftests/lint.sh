@@ -189,6 +189,15 @@ check_cppcheck()
 		-Itools/common -Iselftests
 }
 
+# Each still breaks what it was to break, see mutants.sh.
+check_mutants()
+{
+	local patch
+	for patch in selftests/fault/mutants/*.patch; do
+		git apply --check "$patch" || return
+	done
+}
+
 TMP=$(mktemp -d)
 trap 'rm -rf "$TMP"' EXIT
 
@@ -201,4 +210,5 @@ check 'SPDX lines' check_spdx
 check 'exported calls' check_exports
 check 'scripts (shellcheck)' check_scripts
 check 'cppcheck' check_cppcheck
+check 'mutants apply' check_mutants
 exit "$bad"
