@@ -138,30 +138,38 @@ static bool ep_stuck_too_long(struct te_worker *w, struct te_ep *ep)
 }
 
 /*
- * True when it hangs and no NIC will ever say so: soft-RoCE does when it may not
- * send any more and what it has sent is not answered (6.1: rxe_requester() goes to
- * error and starts no timer), others when their firmware does.
+ * When to give it up if nothing more comes of what is posted; false: it has nothing.
+ * Some QPs hang without a word: soft-RoCE's when they may not send any more and what
+ * they have sent is not answered (6.1: rxe_requester() goes to error and starts no
+ * timer), others when their firmware does.
  */
+static bool ep_patience(struct te_worker *w, struct te_ep *ep,
+			unsigned long *until)
+{
+	return worker_ops(w)->ep_patience &&
+	       worker_ops(w)->ep_patience(ep, until);
+}
+
+void te_worker_watch(struct te_worker *w, struct te_ep *ep)
+{
+	unsigned long until;
+
+	if (!ep_patience(w, ep, &until))
+		return;
+	if (!w->watches || time_before(until, w->watch_at))
+		w->watch_at = until;
+	w->watches = true;
+}
+
 static bool ep_silent_too_long(struct te_worker *w, struct te_ep *ep)
 {
 	unsigned long until;
 
-	if (!worker_ops(w)->ep_patience ||
-	    !worker_ops(w)->ep_patience(ep, &until))
-		return false;
-	ep->silent = time_after_eq(jiffies, until);
+	ep->silent = ep_patience(w, ep, &until) &&
+		     time_after_eq(jiffies, until);
 	if (!ep->silent)
-		te_worker_look_at(w, until);
+		te_worker_watch(w, ep);
 	return ep->silent;
-}
-
-void te_worker_ep_posted(struct te_worker *w, struct te_ep *ep)
-{
-	unsigned long until;
-
-	if (worker_ops(w)->ep_patience &&
-	    worker_ops(w)->ep_patience(ep, &until))
-		te_worker_look_at(w, until);
 }
 
 static bool ep_connects_too_long(struct te_worker *w, struct te_ep *ep)
@@ -211,6 +219,7 @@ void te_worker_look(struct te_worker *w)
 	struct te_ep *ep, *next;
 
 	w->waits = false;
+	w->watches = false;
 	/* First: it says whether there is a link. */
 	te_rail_look(w);
 	list_for_each_entry_safe(ep, next, &w->eps, link) {

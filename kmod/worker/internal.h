@@ -46,8 +46,11 @@ struct te_queue {
  * @active: those that pull, te_rail.active_link
  * @finished: te_slice.link, from the transport
  * @no_link: the dev had no link when it last looked
- * @waits: an endpoint connects, is stuck or may hang: look again
+ * @waits: an endpoint connects, or is stuck: look again
  * @look_at: jiffies, when
+ * @inflight: slices posted
+ * @watches: what is posted may never come back: look again
+ * @watch_at: jiffies, when
  * @no_slices: none could be cut though tasks wait: try again in time
  * @starved: a rail waits for room in the store: try again in time
  * @paused: some rail waits for its pause to end, at
@@ -69,6 +72,9 @@ struct te_worker {
 	bool no_link;
 	bool waits;
 	unsigned long look_at;
+	u32 inflight;
+	bool watches;
+	unsigned long watch_at;
 	bool no_slices;
 	bool starved;
 	bool paused;
@@ -278,8 +284,8 @@ static inline void te_worker_look_at(struct te_worker *w, unsigned long when)
 	w->waits = true;
 }
 
-/* Something was posted where nothing was in flight: watch that it comes back. */
-void te_worker_ep_posted(struct te_worker *w, struct te_ep *ep);
+/* Something is posted on it: look in time whether anything comes back. */
+void te_worker_watch(struct te_worker *w, struct te_ep *ep);
 /* Nothing in flight and no use: it may be evicted, or is quiet. */
 void te_worker_ep_idle(struct te_worker *w, struct te_ep *ep);
 /* Look at every endpoint; act on what changed. */

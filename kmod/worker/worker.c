@@ -66,6 +66,9 @@ static void slice_finished(struct te_worker *w, struct te_slice *slice)
 	struct te_task *task = slice->task;
 	struct te_ep *ep = slice->ep;
 
+	/* With nothing to do it sleeps. */
+	if (!--w->inflight)
+		w->watches = false;
 	ep->inflight--;
 	ep->bytes -= slice->len;
 	if (slice->flushed || slice->error) {
@@ -203,9 +206,10 @@ static bool rail_run(struct te_worker *w, struct te_rail *rail, bool *dry)
 		}
 		was_idle = !ep->inflight;
 		ep->inflight += n;
+		w->inflight += n;
 		worker_ops(w)->post(ep, &chain, &w->finished);
 		if (was_idle)
-			te_worker_ep_posted(w, ep);
+			te_worker_watch(w, ep);
 		any = true;
 	}
 	rail_set_hints(rail, room, te_rail_able(rail), any);
@@ -250,6 +254,9 @@ static long worker_patience(struct te_worker *w)
 	if (w->waits)
 		timeout = min_t(long, timeout,
 				max_t(long, w->look_at - jiffies, 1));
+	if (w->watches)
+		timeout = min_t(long, timeout,
+				max_t(long, w->watch_at - jiffies, 1));
 	if (w->no_slices || w->starved)
 		timeout = min_t(long, timeout, TE_RETRY);
 	return timeout;
@@ -284,7 +291,8 @@ static bool worker_polls_on(struct te_worker *w)
 static bool worker_must_look(struct te_worker *w)
 {
 	return test_and_clear_bit(TE_WORKER_LOOK, &w->flags) ||
-	       (w->waits && time_after_eq(jiffies, w->look_at));
+	       (w->waits && time_after_eq(jiffies, w->look_at)) ||
+	       (w->watches && time_after_eq(jiffies, w->watch_at));
 }
 
 static bool worker_round(struct te_worker *w)
