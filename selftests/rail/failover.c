@@ -5,6 +5,8 @@
  * printed. `--net rails`.
  */
 #include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
 
 #include "lib/test.h"
 #include "lib/wires.h"
@@ -14,7 +16,10 @@
 #define NR	(native() ? 3000U : 750U)
 /* The design's word: used again within. */
 #define BACK_MS	5000
-/* Percent of the other's share, after that. */
+/*
+ * Percent of the other's share, after that: what is new takes some round trips to
+ * come to as much on the way as the others have.
+ */
 #define SHARE	(native() ? 70 : 50)
 
 FIXTURE(failover)
@@ -51,30 +56,50 @@ static const struct row {
 	  NETEM("c") "loss 0 && " NETEM("d") "loss 0" },
 };
 
+/* One load: each wire carries at least @least percent of what the other does. */
+static bool equal(struct __test_metadata *_metadata,
+		  FIXTURE_DATA(failover) *self, uint32_t op, uint32_t nr,
+		  unsigned int least)
+{
+	unsigned long long ab = wire_carried("ab"), cd = wire_carried("cd");
+
+	EXPECT_EQ(0, load_start(&self->load, &self->p, op, nr, LEN));
+	EXPECT_LE(0, load_end(&self->load));
+	ab = wire_carried("ab") - ab;
+	cd = wire_carried("cd") - cd;
+	printf("# %llu and %llu bytes\n", ab, cd);
+	return ab * least <= cd * 100 && cd * least <= ab * 100;
+}
+
 /*
- * Equal wires carry equal shares, in one of @loads at the latest: each at least
- * @least percent of the other's. What is new finds out by and by how much it may
- * have on the way. All wires of an emulated guest share its CPUs: whose softirq
- * runs beside its mover is ahead for a second, now this one, now that.
+ * Emulated, with soft-RoCE of 6.1: whose tasklet runs beside its mover is ahead
+ * for a second, now this NIC, now that one.
+ */
+static bool uneven(void)
+{
+	struct utsname u;
+
+	return !native() && !uname(&u) && !strncmp(u.release, "6.1.", 4);
+}
+
+/*
+ * Equal wires carry equal shares, in one of @loads at the latest; uneven ones come
+ * to half in three.
  */
 static void share(struct __test_metadata *_metadata,
-		  FIXTURE_DATA(failover) *self, uint32_t op,
+		  FIXTURE_DATA(failover) *self, uint32_t op, uint32_t nr,
 		  unsigned int least, int loads)
 {
-	unsigned long long ab, cd;
-	bool equal = false;
+	bool is = false;
 
-	while (!equal && loads--) {
-		ab = wire_carried("ab");
-		cd = wire_carried("cd");
-		ASSERT_EQ(0, load_start(&self->load, &self->p, op, NR, LEN));
-		EXPECT_LE(0, load_end(&self->load));
-		ab = wire_carried("ab") - ab;
-		cd = wire_carried("cd") - cd;
-		printf("# %llu and %llu bytes\n", ab, cd);
-		equal = ab * least <= cd * 100 && cd * least <= ab * 100;
+	if (uneven()) {
+		nr = NR;
+		least = 50;
+		loads = 3;
 	}
-	EXPECT_TRUE(equal);
+	while (!is && loads--)
+		is = equal(_metadata, self, op, nr, least);
+	EXPECT_TRUE(is);
 }
 
 static void fail_one(struct __test_metadata *_metadata,
@@ -102,7 +127,7 @@ static void fail_one(struct __test_metadata *_metadata,
 		/* Full speed is that of both its NICs. */
 		EXPECT_LE(0, wire_await(&self->p, "c"));
 		EXPECT_LE(0, wire_await(&self->p, "d"));
-		share(_metadata, self, op, SHARE, 3);
+		share(_metadata, self, op, NR / 2, SHARE, 1);
 	}
 }
 
@@ -120,8 +145,8 @@ TEST_F_TIMEOUT(failover, shares, SLOW)
 {
 	ASSERT_LE(0, wire_await(&self->p, "ab"));
 	ASSERT_LE(0, wire_await(&self->p, "cd"));
-	share(_metadata, self, TE_WRITE, native() ? 80 : SHARE,
-	      native() ? 1 : 3);
+	/* An emulated guest's wires share its CPUs as well. */
+	share(_metadata, self, TE_WRITE, NR, 80, native() ? 1 : 3);
 }
 
 TEST_HARNESS_MAIN
