@@ -36,6 +36,8 @@ MODULE_PARM_DESC(busy_poll_us, "microseconds that a mover polls before it sleeps
 
 module_param_named(tcp_lanes, te_tcp_lanes, uint, 0444);
 MODULE_PARM_DESC(tcp_lanes, "connections of each TCP endpoint, 1 to 16 (4)");
+module_param_named(tcp_idle, te_tcp_idle, uint, 0644);
+MODULE_PARM_DESC(tcp_idle, "seconds after its last work when a TCP endpoint is closed, 0: never (60)");
 module_param_named(tcp_crc, te_tcp_crc, bool, 0644);
 MODULE_PARM_DESC(tcp_crc, "checksum what goes over TCP, by CRC-32C, both ways (N)");
 

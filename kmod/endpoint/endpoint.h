@@ -96,6 +96,8 @@ struct te_pace {
  * @stuck: the mover's: oldest posted slice whose task must end, or NULL; only
  *	compared, never followed
  * @stuck_since: the mover's: jiffies since when it is @stuck
+ * @idle_since: the mover's: jiffies, when the last of its slices came back, or it
+ *	was made
  * @silent: the mover's: it was given up, as nothing came of what was posted
  */
 struct te_ep {
@@ -130,6 +132,7 @@ struct te_ep {
 	struct te_pace pace;
 	const struct te_slice *stuck;
 	unsigned long stuck_since;
+	unsigned long idle_since;
 	bool silent;
 };
 

@@ -11,6 +11,7 @@
 #include "tcp/tcp.h"
 
 unsigned int te_tcp_lanes = 4;
+unsigned int te_tcp_idle = 60;
 bool te_tcp_crc;
 unsigned short te_tcp_port;
 struct workqueue_struct *te_tcp_wq;
@@ -42,6 +43,12 @@ static void tcp_mover_stop(struct te_mover *mover)
 	kfree(mover->xp);
 }
 
+/* A day is enough, and jiffies of 32 bits can tell it. */
+static unsigned long tcp_ep_idle_max(void)
+{
+	return min(READ_ONCE(te_tcp_idle), 86400U) * HZ;
+}
+
 static const struct te_transport_ops te_tcp_ops = {
 	.transport	= TE_TCP,
 	.name		= "tcp",
@@ -54,6 +61,7 @@ static const struct te_transport_ops te_tcp_ops = {
 	.ep_close	= te_tcp_ep_close,
 	.ep_reap	= te_tcp_ep_reap,
 	.ep_stuck	= te_tcp_ep_stuck,
+	.ep_idle_max	= tcp_ep_idle_max,
 	.ep_room	= te_tcp_ep_room,
 	.post		= te_tcp_post,
 	.poll		= te_tcp_poll,

@@ -31,6 +31,8 @@
 
 /* Module parameter: lanes of an endpoint, 1 to TE_TCP_MAX_LANES. */
 extern unsigned int te_tcp_lanes;
+/* Module parameter: endpoints without work are closed after so many seconds; 0: never. */
+extern unsigned int te_tcp_idle;
 /* Of the listeners of this node; set before te_tcp_init(). */
 extern unsigned short te_tcp_port;
 

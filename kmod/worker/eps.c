@@ -79,6 +79,7 @@ static struct te_ep *ep_make(struct te_worker *w, struct te_rail *rail,
 	}
 	list_add(&ep->link, &w->eps);
 	ep->rail = rail;
+	ep->idle_since = jiffies;
 	te_pace_init(&ep->pace, jiffies);
 	ep->connect_by = jiffies +
 			 (TE_CONNECT << min(rail->health[rdev->dev_id].fails,
@@ -114,12 +115,35 @@ struct te_ep *te_worker_ep(struct te_worker *w, struct te_rail *rail,
 	return ep_make(w, rail, rdev);
 }
 
+/* 0: for ever. */
+static unsigned long ep_idle_max(struct te_worker *w)
+{
+	return worker_ops(w)->ep_idle_max ? worker_ops(w)->ep_idle_max() : 0;
+}
+
 void te_worker_ep_idle(struct te_worker *w, struct te_ep *ep)
 {
-	if (te_ep_state(ep) == TE_EP_DRAINING)
+	unsigned long max = ep_idle_max(w);
+
+	if (te_ep_state(ep) == TE_EP_DRAINING) {
 		complete(&ep->quiet);
-	else if (ep->rail->ep != ep || list_empty(&ep->rail->active_link))
+	} else if (ep->rail->ep != ep || list_empty(&ep->rail->active_link)) {
 		te_ep_store_set_busy(&w->set->store, ep, false);
+		if (max)
+			te_worker_look_at(w, ep->idle_since + max);
+	}
+}
+
+static bool ep_idle_too_long(struct te_worker *w, struct te_ep *ep)
+{
+	unsigned long max = ep_idle_max(w);
+
+	if (ep->busy || !max)
+		return false;
+	if (time_after_eq(jiffies, ep->idle_since + max))
+		return true;
+	te_worker_look_at(w, ep->idle_since + max);
+	return false;
 }
 
 /* True when slices of doomed tasks have had their time. */
@@ -209,6 +233,8 @@ static void look_at_live(struct te_worker *w, struct te_ep *ep)
 		ep_retire_failed(w, ep, -ETIMEDOUT);
 	else if (ep_stuck_too_long(w, ep))
 		ep_retire(w, ep, -ECANCELED);
+	else if (ep_idle_too_long(w, ep))
+		ep_retire(w, ep, -ECONNRESET);
 	else if (te_ep_state(ep) == TE_EP_READY && ep->rail->ep != ep &&
 		 !ep->inflight)
 		te_worker_ep_idle(w, ep);

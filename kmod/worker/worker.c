@@ -84,8 +84,10 @@ static void slice_finished(struct te_worker *w, struct te_slice *slice)
 		te_pace_done(&ep->pace, slice->len, slice->posted, jiffies);
 		te_slice_complete(slice);
 	}
-	if (!ep->inflight)
+	if (!ep->inflight) {
+		ep->idle_since = jiffies;
 		te_worker_ep_idle(w, ep);
+	}
 }
 
 static void worker_finish(struct te_worker *w)

@@ -21,7 +21,7 @@ struct te_slice;
 struct te_workers;
 
 /**
- * struct te_transport_ops - what a transport does; all hooks but one are mandatory
+ * struct te_transport_ops - what a transport does; only those that say so may be NULL
  * @transport: TE_RDMA ...
  * @name: for messages
  * @mr_map: make one region reachable through a dev. te_maps_mutex held, may
@@ -44,6 +44,8 @@ struct te_workers;
  * @ep_patience: when to give it up, in jiffies, if nothing more comes of what is
  *	posted; false: there is nothing that waits. Mover. NULL: the transport
  *	finds out by itself
+ * @ep_idle_max: after how many jiffies without work to close one; 0: never. NULL: it
+ *	costs the peer nothing to keep it. Mover
  * @ep_room: how many slices may be posted now. Mover
  * @post: post the slices of @slices as one chain; the endpoint is READY, and
  *	they are at most @ep_room. What cannot be posted goes to @finished with an error. Mover
@@ -66,6 +68,7 @@ struct te_transport_ops {
 	void (*ep_reap)(struct te_ep *ep, struct list_head *finished);
 	const struct te_slice *(*ep_stuck)(struct te_ep *ep);
 	bool (*ep_patience)(struct te_ep *ep, unsigned long *until);
+	unsigned long (*ep_idle_max)(void);
 	u32 (*ep_room)(struct te_ep *ep);
 	void (*post)(struct te_ep *ep, struct list_head *slices,
 		     struct list_head *finished);

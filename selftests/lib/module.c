@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -58,4 +59,18 @@ int module_load(const char *params)
 int module_reload(const char *params)
 {
 	return module_unload_soon() ?: module_load(params);
+}
+
+int module_set(const char *param, const char *value)
+{
+	char path[96];
+	FILE *f;
+	int ret;
+
+	snprintf(path, sizeof(path), "/sys/module/te/parameters/%s", param);
+	f = fopen(path, "we");
+	if (!f)
+		return -errno;
+	ret = fputs(value, f) < 0 ? -EIO : 0;
+	return fclose(f) ? -errno : ret;
 }

@@ -18,4 +18,7 @@ int module_load(const char *params);
 /* Both, for another set of parameters. */
 int module_reload(const char *params);
 
+/* One of those that may be changed while te is loaded: 0 or -errno. */
+int module_set(const char *param, const char *value);
+
 #endif

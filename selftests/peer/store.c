@@ -256,11 +256,9 @@ static void *switch_thread(void *arg)
 
 	while (!sw->stop && !sw->ret) {
 		policy = sw->nr++ & 1 ? "fifo\n" : "sieve\n";
-		f = fopen(PARAM, "w");
-		if (!f || fputs(policy, f) < 0 || fclose(f)) {
-			sw->ret = -EIO;
+		sw->ret = module_set("store", policy);
+		if (sw->ret)
 			break;
-		}
 		f = fopen(PARAM, "r");
 		if (!f || !fgets(is, sizeof(is), f) || strcmp(is, policy))
 			sw->ret = -EBADMSG;
