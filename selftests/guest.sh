@@ -27,12 +27,12 @@ export TE_MODULE=${TE_MODULE-build/${TE_KERNEL-host}/te.ko}
 . selftests/vm/verdict.sh
 
 # What a kernel cannot have is not run there, so that a skip is never normal.
-# UML has no huge pages, no [vvar] and no 32-bit programs. Our own kernels have
+# UML has no huge pages, no [vvar], no second CPU and no 32-bit programs. Our own kernels have
 # no hugetlbfs or same page merging.
 lacks()
 {
 	case $1:${TE_KERNEL-host} in
-	uapi32/*:um*) return 0 ;;
+	uapi32/*:um* | life/cpus:um*) return 0 ;;
 	mem/special:* | mem/move:*)
 		case ${TE_KERNEL-host} in
 		um* | kasan | kcsan) return 0 ;;

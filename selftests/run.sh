@@ -128,12 +128,12 @@ test_build_tcp()
 		selftests/guest.sh fault/race_ctx fault/race_mr
 }
 
-# pair TEST PARAM: two guests
+# pair PARAM SECONDS TEST: two guests
 pair()
 {
-	guest "pair/$1" 240 --kernel 6.12 --net pair --param "$2" --smp 1 \
+	guest "pair/$3" "$2" --kernel 6.12 --net pair --param "$1" --smp 1 \
 		--b build/selftests/pair/target -- \
-		env TE_TEST_ARGS="-t $1" selftests/guest.sh pair/initiator
+		env TE_TEST_ARGS="-t $3" selftests/guest.sh pair/initiator
 }
 
 build()
@@ -207,9 +207,11 @@ full()
 	over local 6.12 600 xfer/batch
 	over tcp+crc 6.1 600 xfer/batch xfer/lengths
 	round 6.12 wire-siw 600 xfer/batch xfer/lengths peer/nic
-	pair transfers insecure=1
-	pair quiet 'insecure=1 qp_timeout=20'
-	pair refused insecure=0
+	pair insecure=1 240 transfers
+	pair 'insecure=1 qp_timeout=20' 240 quiet
+	pair insecure=0 240 refused
+	pair insecure=1 300 lossy
+	pair insecure=1 300 killed
 }
 
 # watched KERNEL NET SECONDS SUITE...: shadow memory and slow frees need room. A

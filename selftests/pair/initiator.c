@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Node a of the pair test: two kernels, one wire. Bytes go both ways and each
- * node checks its own memory. run.sh runs one of the tests by name, as te was
- * loaded on both nodes: "transfers" and "quiet" with insecure=1, "refused" without.
+ * node checks its own memory. run.sh runs tests by name, as te was loaded on both
+ * nodes: "refused" without insecure=1, the others with it.
  */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "lib/test.h"
+#include "lib/lanes.h"
 #include "lib/pair.h"
 #include "lib/sock.h"
 #include "pair/pair.h"
@@ -78,14 +79,24 @@ static int run(struct te *te, const struct te_request *r, uint32_t n)
 	return st.state == TE_COMPLETED ? 0 : st.error;
 }
 
-/* Does the target have these bytes? */
-static bool has(int fd, uint64_t offset, uint64_t length, uint64_t seed)
+/* Tells the target. */
+static bool ask(int fd, const struct pair_ask *a)
 {
-	struct pair_claim c = { offset, length, seed };
 	char answer;
 
-	return !sock_send(fd, &c, sizeof(c)) &&
+	return !sock_send(fd, a, sizeof(*a)) &&
 	       sock_receive(fd, &answer, 1, TE_WAIT_MS) == 1 && answer == 'y';
+}
+
+/* Does it have these bytes? */
+static bool has(int fd, uint64_t offset, uint64_t length, uint64_t seed)
+{
+	return ask(fd, &(struct pair_ask) {
+		.what = PAIR_HAS,
+		.offset = offset,
+		.length = length,
+		.seed = seed,
+	});
 }
 
 TEST_F_TIMEOUT(pair, transfers, SLOW)
@@ -132,6 +143,132 @@ TEST_F_TIMEOUT(pair, transfers, SLOW)
 	}
 	ASSERT_EQ(0, run(self->te, many, ROWS(many)));
 	EXPECT_TRUE(has(self->fd, 0, ROWS(many) * 5000, 200));
+}
+
+/* ---- TCP: here bytes leave from the pages of their owner, uncopied */
+
+#define EACH	(60001UL)
+#define NR	32U
+
+/* A batch there and one back, of other bytes each time, and all of them right. */
+static int both_ways(FIXTURE_DATA(pair) *self, uint64_t seed)
+{
+	struct te_request r[NR];
+	uint32_t i;
+	int ret;
+
+	pattern_fill(self->mem.p, NR * EACH, seed);
+	for (i = 0; i < NR; i++)
+		r[i] = (struct te_request) {
+			.opcode = TE_WRITE,
+			.segment = self->seg,
+			.local_addr = (uintptr_t)self->mem.p + i * EACH,
+			.remote_addr = self->place.addr + i * EACH,
+			.length = EACH,
+		};
+	ret = run(self->te, r, NR);
+	if (!ret && !has(self->fd, 0, NR * EACH, seed))
+		ret = -EILSEQ;
+	memset(self->mem.p, 0, NR * EACH);
+	for (i = 0; i < NR; i++)
+		r[i].opcode = TE_READ;
+	ret = ret ?: run(self->te, r, NR);
+	if (!ret && pattern_check(self->mem.p, NR * EACH, seed) != -1)
+		ret = -EBADMSG;
+	return ret;
+}
+
+static int open_tcp(FIXTURE_DATA(pair) *self)
+{
+	self->o.transport = TE_TCP;
+	return te_segment_open(self->te, self->url, &self->o, &self->seg);
+}
+
+/* On both nodes. */
+static int netem(int fd, uint64_t row)
+{
+	struct pair_ask a = { .what = PAIR_NETEM, .seed = row };
+
+	return pair_netem(row) ?: !ask(fd, &a);
+}
+
+/* Either way through a network that loses, repeats, damages, reorders, delays. */
+TEST_F_TIMEOUT(pair, lossy, SLOW)
+{
+	unsigned long long from;
+	size_t i;
+
+	ASSERT_EQ(0, open_tcp(self));
+	for (i = 0; i < NR_NETWORKS; i++) {
+		MUST(netem(self->fd, i));
+		from = te_now_ms();
+		EXPECT_ROW(0, both_ways(self, 500 + i), "%s", networks[i]);
+		TH_LOG("%s: %llu ms", networks[i], te_now_ms() - from);
+		MUST(netem(self->fd, NR_NETWORKS));
+	}
+	EXPECT_EQ(0, both_ways(self, 7));
+}
+
+/* Endpoints made until now. */
+static unsigned long long made(void)
+{
+	struct te_ioc_stats s = { 0 };
+
+	return te_stats(&s) ? 0 : s.store_misses;
+}
+
+/* @rounds: of bytes that were right, until the others have done their worst. */
+static int work_until(FIXTURE_DATA(pair) *self, unsigned long long end,
+		      unsigned int *rounds)
+{
+	int ret = 0;
+
+	while (!ret && te_now_ms() < end)
+		ret = both_ways(self, 600 + (*rounds)++);
+	return ret;
+}
+
+#define HALF_MS	30000
+
+/*
+ * A minute in which connections are reset under work, first by who answers, then by
+ * who asked: no task fails, and no byte is wrong.
+ */
+TEST_F_TIMEOUT(pair, killed, SLOW)
+{
+	struct lanes lanes = {
+		.dialed = 1, .ms = HALF_MS, .every_ms = PAIR_KILL_MS,
+	};
+	struct pair_ask a = { .what = PAIR_KILL, .length = HALF_MS };
+	unsigned long long at, there;
+	unsigned int rounds = 0;
+	int session;
+
+	ASSERT_EQ(0, open_tcp(self));
+	/* Connections for data are not there before there is any. */
+	session = lanes_only();
+	ASSERT_LT(0, session);
+	lanes.spare = session;
+	a.seed = session;
+
+	at = made();
+	ASSERT_TRUE(ask(self->fd, &a));
+	EXPECT_EQ(0, work_until(self, te_now_ms() + HALF_MS, &rounds));
+	a.what = PAIR_KILLED;
+	ASSERT_TRUE(ask(self->fd, &a));
+	there = made() - at;
+
+	at = made();
+	ASSERT_EQ(0, lanes_kill(&lanes));
+	EXPECT_EQ(0, work_until(self, te_now_ms() + HALF_MS, &rounds));
+	EXPECT_EQ(0, go_wait(&lanes.go));
+	at = made() - at;
+	TH_LOG("%u rounds; %llu and %llu endpoints, %u connections reset here",
+	       rounds, there, at, lanes.killed);
+	EXPECT_LE(20, there);
+	EXPECT_LE(20, at);
+	/* And now that nobody does. */
+	EXPECT_EQ(0, both_ways(self, 7));
 }
 
 TEST_F_TIMEOUT(pair, refused, SLOW)

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Node b of the pair test: exports memory, tells node a over plain TCP where it
- * is, waits for its word on what must be in it, and checks. Exits with 0 if all
- * is as node a says. See initiator.c.
+ * is, and does what that asks for: checks what must be in it, and what happens to
+ * the network on this side. Exits with 0 if all is as node a says. See initiator.c.
  */
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/lanes.h"
 #include "lib/pair.h"
 #include "lib/sock.h"
 #include "pair/pair.h"
@@ -19,17 +20,43 @@ static int fail(const char *what, long ret)
 	return 1;
 }
 
-static int check(const unsigned char *mem, const struct pair_claim *c)
+static int check(const unsigned char *mem, const struct pair_ask *a)
 {
-	long at = pattern_check(mem + c->offset, c->length, c->seed);
+	long at = pattern_check(mem + a->offset, a->length, a->seed);
 
-	return at == -1 ? 0 : fail("wrong byte at", c->offset + at);
+	return at == -1 ? 0 : fail("wrong byte at", a->offset + at);
+}
+
+static int obey(const unsigned char *mem, const struct pair_ask *a)
+{
+	static struct lanes lanes;
+	int ret;
+
+	switch (a->what) {
+	case PAIR_HAS:
+		return check(mem, a);
+	case PAIR_NETEM:
+		ret = pair_netem(a->seed);
+		return ret ? fail("netem", ret) : 0;
+	case PAIR_KILL:
+		lanes.spare = a->seed;
+		lanes.ms = a->length;
+		lanes.every_ms = PAIR_KILL_MS;
+		ret = lanes_kill(&lanes);
+		return ret ? fail("no thread", ret) : 0;
+	case PAIR_KILLED:
+		ret = go_wait(&lanes.go);
+		printf("# target: %u connections reset\n", lanes.killed);
+		return ret ? fail("ss", ret) : 0;
+	default:
+		return fail("what?", a->what);
+	}
 }
 
 int main(void)
 {
 	struct pair_place place = { 0 };
-	struct pair_claim claim;
+	struct pair_ask ask;
 	uint16_t port = PAIR_PORT;
 	int listener, fd, ret;
 	struct area mem;
@@ -50,10 +77,9 @@ int main(void)
 	place.addr = (uintptr_t)mem.p;
 	if (listener < 0 || fd < 0 || sock_send(fd, &place, sizeof(place)))
 		return fail("no word from node a", -1);
-	while (sock_receive(fd, &claim, sizeof(claim), TE_WAIT_MS * 2) ==
-	       sizeof(claim)) {
-		ret = check(mem.p, &claim);
-		if (ret || sock_send(fd, "y", 1))
+	while (sock_receive(fd, &ask, sizeof(ask), TE_WAIT_MS * 2) ==
+	       sizeof(ask)) {
+		if (obey(mem.p, &ask) || sock_send(fd, "y", 1))
 			return 1;
 	}
 	te_close(te);
