@@ -26,11 +26,14 @@
 #   local-memcpy NAME TE MEMCPY ...    copies within the node
 #   cpu NAME WHO SECONDS ...           CPU seconds of the whole guest per GiB
 #
+# On 6.12 at last pair.sh: the first of these lines, between two guests, with the
+# CPU seconds of the one that asks.
+#
 # Numbers of two boots do not
 # compare; those of one size and operation were taken in turns. They want a quiet
 # machine: a busy one's scheduler gives te more than the bare loop, as a guest of
 # User Mode Linux has a host process for each of its own. The settings of
-# rounds.sh may be given in the environment, KERNELS, and WHAT (rounds, sockets): all
+# rounds.sh may be given in the environment, KERNELS, and WHAT (rounds, sockets, pair): all
 # of it takes an hour; this takes one minute:
 #
 #   KERNELS=um WHAT=rounds ROUNDS=1 SECS=1 OPS=write SIZES='64 65536' make bench
@@ -50,8 +53,13 @@ make -s --no-print-directory -C selftests
 status=0
 for kernel in $kernels; do
 	echo "# load of this machine: $(cut -d' ' -f1-3 /proc/loadavg)"
-	for what in ${WHAT:-rounds sockets}; do
-		"$vm/run.sh" --kernel "$kernel" --net wire --mem 2048 \
+	for what in ${WHAT:-rounds sockets pair}; do
+		case $kernel:$what in
+		um:pair) continue ;;
+		*:pair)	net=(--net pair --smp 1 --param insecure=1) ;;
+		*)	net=(--net wire) ;;
+		esac
+		"$vm/run.sh" --kernel "$kernel" "${net[@]}" --mem 2048 \
 			--time 3600 -- env ROUNDS="${ROUNDS-}" SECS="${SECS-}" \
 			SIZES="${SIZES-}" OPS="${OPS-}" \
 			"selftests/perf/$what.sh" || status=$?

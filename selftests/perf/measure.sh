@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154 # for and from who sources it
 #
-# measure.sh: what rounds.sh and sockets.sh have in common: how te-bench is run, and
-# what is made of numbers. Sourced, never run, inside a guest. Anything that fails
+# measure.sh: what rounds.sh, sockets.sh and pair.sh have in common: how te-bench and
+# iperf3 are run, and what is made of numbers. Sourced, never run, inside a guest. Anything that fails
 # ends it: a number that is missing is not a result.
 #
-# From who sources it: protocol, depth (requests of a batch), secs.
+# From who sources it: protocol, depth (requests of a batch), secs, iperf_host.
 
 bench=build/tools/te-bench/te-bench
 floor=/sys/kernel/debug/te_floor
@@ -94,6 +94,21 @@ te_bench()
 	[ "${rate:-none}:$(json failed)" = "$rate:0" ] || die "te-bench $op $size"
 }
 
+# iperf OP SIZE CONNECTIONS[z]: z: without a copy to send
+iperf()
+{
+	local op=$1 size=$2 args=(-P "${3%z}")
+	[ "$op" = write ] || args+=(-R)
+	[ "$3" = "${3%z}" ] || args+=(-Z)
+	iperf3 -c "$iperf_host" -l "$size" -t "$secs" -O 0 -J "${args[@]}" \
+		>"$dir/out" 2>"$dir/err" || die "iperf3 $op $size: status $?"
+	rate=$(sed -n '/"sum_received"/,/}/s/.*"bits_per_second":[^0-9]*\([0-9.e+]*\).*/\1/p' \
+		"$dir/out" | awk '{ print $1 / 8e6 }')
+	bytes=$(sed -n '/"sum_received"/,/}/s/.*"bytes":[^0-9]*\([0-9]*\).*/\1/p' \
+		"$dir/out")
+	[[ -n $rate && -n $bytes ]] || die "iperf3 $op $size: no result"
+}
+
 # measured WHO OP SIZE WAY: appends rate, and CPU seconds per GiB, to files.
 measured()
 {
@@ -109,6 +124,15 @@ measured()
 median()
 {
 	sort -g "$dir/$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+
+# better WAY WAY...: of iperf3's, the best one's median
+better()
+{
+	local way
+	for way; do
+		echo "$(median "iperf.$way") $way"
+	done | sort -g | tail -n 1
 }
 
 # line WORD NAME A B: with their ratio

@@ -13,6 +13,7 @@ cd "$(dirname "$0")/../.."
 protocol=tcp
 depth=32
 lanes=4
+iperf_host=127.0.0.1
 # shellcheck source=selftests/perf/measure.sh
 . selftests/perf/measure.sh
 
@@ -34,21 +35,6 @@ near()
 	protocol=local te_bench "$1" "$2"
 }
 
-# iperf OP SIZE CONNECTIONS[z]: z: without a copy to send
-iperf()
-{
-	local op=$1 size=$2 args=(-P "${3%z}")
-	[ "$op" = write ] || args+=(-R)
-	[ "$3" = "${3%z}" ] || args+=(-Z)
-	iperf3 -c 127.0.0.1 -l "$size" -t "$secs" -O 0 -J "${args[@]}" \
-		>"$dir/out" 2>"$dir/err" || die "iperf3 $op $size: status $?"
-	rate=$(sed -n '/"sum_received"/,/}/s/.*"bits_per_second":[^0-9]*\([0-9.e+]*\).*/\1/p' \
-		"$dir/out" | awk '{ print $1 / 8e6 }')
-	bytes=$(sed -n '/"sum_received"/,/}/s/.*"bytes":[^0-9]*\([0-9]*\).*/\1/p' \
-		"$dir/out")
-	[[ -n $rate && -n $bytes ]] || die "iperf3 $op $size: no result"
-}
-
 # bare OP SIZE splice|copy: the loop of floor/; both ways are one
 bare()
 {
@@ -65,15 +51,6 @@ memory()
 	build/selftests/perf/memcpy "$2" $((secs * 1000)) >"$dir/out" ||
 		die "memcpy $2"
 	read -r bytes rate <"$dir/out"
-}
-
-# better WAY WAY...: of iperf3's, the best one's median
-better()
-{
-	local way
-	for way; do
-		echo "$(median "iperf.$way") $way"
-	done | sort -g | tail -n 1
 }
 
 compare()
