@@ -265,8 +265,9 @@ TEST_F_TIMEOUT(pair, killed, SLOW)
 	at = made() - at;
 	TH_LOG("%u rounds; %llu and %llu endpoints, %u connections reset here",
 	       rounds, there, at, lanes.killed);
-	EXPECT_LE(20, there);
-	EXPECT_LE(20, at);
+	/* More on a machine that is less busy. */
+	EXPECT_LE(5, there);
+	EXPECT_LE(5, at);
 	/* And now that nobody does. */
 	EXPECT_EQ(0, both_ways(self, 7));
 }

@@ -5,6 +5,8 @@
  * with an errno that the contract knows, in bounded time, and leaves nothing;
  * work in flight ends when its session does.
  */
+#include <stddef.h>
+
 #include "lib/test.h"
 #include "lib/pair.h"
 #include "lib/relay.h"
@@ -95,20 +97,23 @@ static bool is_refusal(int ret)
 
 /*
  * One more conversation, from beginning to end: te keeps a session that worked
- * for a while, so wait for its end. 1 when the open was refused.
+ * for a while, so wait for its end, and until te has heard of it: the next one
+ * would not dial else. 1 when the open was refused.
  */
-static int converse(struct pair *p, struct relay *r)
+static int converse(FIXTURE_DATA(middle) *self)
 {
-	unsigned int served = r->served;
+	unsigned int served = self->r.served;
 	uint32_t seg;
 	int ret;
 
-	ret = open_through(p, r, 1000, &seg);
+	ret = open_through(&self->p, &self->r, 1000, &seg);
 	if (!ret)
-		ret = te_segment_close(p->ini, seg);
+		ret = te_segment_close(self->p.ini, seg);
 	else if (is_refusal(ret))
 		ret = 1;
-	return relay_await(r, served + 1) ?: ret;
+	return relay_await(&self->r, served + 1) ?:
+	       te_settle_one(offsetof(struct te_ioc_stats, sessions),
+			     self->base.sessions, TE_SETTLE_MS) ?: ret;
 }
 
 /* How much each side says when nothing goes wrong, up to READY. */
@@ -149,7 +154,7 @@ TEST_F_TIMEOUT(middle, ends_anywhere, SLOW)
 			self->r.dir = dir;
 			for (at = 0; at < len[dir]; at += rows[i].step) {
 				self->r.at = at;
-				ret = converse(&self->p, &self->r);
+				ret = converse(self);
 				EXPECT_ROW(1, ret, "%s side, fault %d at %zu",
 					   sides[dir], rows[i].fault, at);
 				EXPECT_ROW(0, te_settle_to(&self->base),
@@ -174,7 +179,7 @@ TEST_F_TIMEOUT(middle, bent_answer, SLOW)
 		self->r.at = i;
 		for (k = 0; k < ROWS(bends); k++) {
 			self->r.bend = bends[k];
-			ret = converse(&self->p, &self->r);
+			ret = converse(self);
 			EXPECT_ROW(true, ret == 0 || ret == 1,
 				   "byte %zu, %#x: %d", i, bends[k], ret);
 			refused += ret == 1;
