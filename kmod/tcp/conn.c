@@ -380,6 +380,26 @@ static int conn_step(struct te_tcp_conn *tc)
 	return -EPROTO;
 }
 
+/* Has a request begun, and not ended? What has come may not have been read. */
+static bool conn_is_amid(const struct te_tcp_conn *tc)
+{
+	return tc->step > TE_TCP_REQUEST || tc->lane.rx_have ||
+	       tcp_inq(tc->lane.sock->sk);
+}
+
+/* Who is to blame for its end: the peer, the network, or nobody. */
+static void conn_account(struct te_tcp_conn *tc, int error)
+{
+	if (error == -EBADMSG) {
+		te_count(TE_NR_SESSIONS_BROKEN, 1);
+		pr_notice_ratelimited("te: lane of %pI6c: not what we speak\n",
+				      &tc->peer->addr);
+	} else if (error != -ESTALE && tc->step != TE_TCP_START &&
+		   conn_is_amid(tc)) {
+		te_count(TE_NR_SESSIONS_LOST, 1);
+	}
+}
+
 static void conn_work(struct work_struct *work)
 {
 	struct te_tcp_conn *tc = container_of(work, struct te_tcp_conn,
@@ -396,11 +416,7 @@ static void conn_work(struct work_struct *work)
 		if (ret == -EAGAIN)
 			return;
 		if (ret < 0) {
-			if (ret == -EBADMSG) {
-				te_count(TE_NR_SESSIONS_BROKEN, 1);
-				pr_notice_ratelimited("te: lane of %pI6c: not what we speak\n",
-						      &tc->peer->addr);
-			}
+			conn_account(tc, ret);
 			conn_end(tc);
 			return;
 		}

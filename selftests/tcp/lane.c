@@ -7,6 +7,9 @@
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -193,6 +196,13 @@ static int ask(int fd, const struct frame *f, unsigned char *buf)
 	return le32toh(a.status);
 }
 
+/* Until te has so many, of this node's endpoints and of lanes to it. */
+static int await_lanes(uint64_t nr)
+{
+	return te_settle_one(offsetof(struct te_ioc_stats, endpoints), nr,
+			     TE_WAIT_MS);
+}
+
 /* It still does what it should. */
 static int lane_works(int fd, const struct told *t, struct pair *p)
 {
@@ -348,20 +358,22 @@ TEST_F_TIMEOUT(lane, broken, SLOW)
 	close(good);
 }
 
-/* Cut anywhere; what did not come does not change. */
+/* Cut anywhere; what did not come does not change, and each end is counted. */
 TEST_F_TIMEOUT(lane, cut_anywhere, SLOW)
 {
 	struct linger hard = { .l_onoff = 1 };
 	unsigned char msg[sizeof(struct frame) + 200];
 	struct frame f = request(&self->t, WRITE, 300, 200);
 	unsigned char *at = self->p.remote.p + self->p.margin + 300;
+	struct te_ioc_stats before, after;
 	size_t cut;
 	int fd;
 
 	memcpy(msg, &f, sizeof(f));
 	/* The bytes that are there: so that no part of it shows. */
 	memcpy(msg + sizeof(f), at, 200);
-	for (cut = 0; cut <= sizeof(msg); cut += 3) {
+	ASSERT_EQ(0, te_stats(&before));
+	for (cut = 0; cut < sizeof(msg); cut++) {
 		fd = lane_open(&self->t);
 		ASSERT_LE(0, fd);
 		EXPECT_EQ(0, sock_send(fd, msg, cut));
@@ -370,6 +382,11 @@ TEST_F_TIMEOUT(lane, cut_anywhere, SLOW)
 				   sizeof(hard));
 		close(fd);
 	}
+	ASSERT_EQ(0, await_lanes(before.endpoints));
+	ASSERT_EQ(0, te_stats(&after));
+	/* One was not begun. */
+	EXPECT_EQ(sizeof(msg) - 1, after.sessions_lost - before.sessions_lost);
+	EXPECT_EQ(before.sessions_broken, after.sessions_broken);
 }
 
 TEST_F_TIMEOUT(lane, byte_by_byte, SLOW)
@@ -391,20 +408,50 @@ TEST_F_TIMEOUT(lane, byte_by_byte, SLOW)
 	close(fd);
 }
 
-/* Who asks for much and reads nothing costs a lane, and no memory. */
+/* Bytes that TCP holds, in all sockets. */
+static long tcp_mem(void)
+{
+	FILE *f = fopen("/proc/net/sockstat", "re");
+	long pages = -1;
+	char line[200];
+
+	while (f && pages < 0 && fgets(line, sizeof(line), f))
+		if (sscanf(line, "TCP: %*[^m]mem %ld", &pages) != 1)
+			pages = -1;
+	if (f)
+		fclose(f);
+	return pages < 0 ? -1 : pages * sysconf(_SC_PAGESIZE);
+}
+
+/*
+ * Who asks for much and reads nothing costs a lane for some seconds, and no more
+ * memory than two sockets may have.
+ */
 TEST_F_TIMEOUT(lane, reads_nothing, SLOW)
 {
 	struct frame f = request(&self->t, READ, 0, LANE_MAX);
 	int fd = lane_open(&self->t), good = lane_open(&self->t), i, ret = 0;
+	struct pollfd pfd = { .fd = fd };
+	struct te_ioc_stats before, after;
+	long had = tcp_mem();
 
 	ASSERT_LE(0, fd);
 	ASSERT_LE(0, good);
+	ASSERT_LE(0, had);
+	ASSERT_EQ(0, te_stats(&before));
 	for (i = 0; i < 100000 && !ret; i++)
 		ret = send(fd, &f, sizeof(f), MSG_DONTWAIT | MSG_NOSIGNAL) ==
 		      sizeof(f) ? 0 : -1;
 	EXPECT_EQ(0, lane_works(good, &self->t, &self->p));
-	close(fd);
+	EXPECT_GT(32 * MIB, tcp_mem() - had);
+	/* te ends it: here nothing is read, which would open the window. */
+	EXPECT_EQ(1, poll(&pfd, 1, TE_WAIT_MS));
+	EXPECT_NE(0, pfd.revents & (POLLHUP | POLLERR));
+	ASSERT_EQ(0, await_lanes(before.endpoints - 1));
+	ASSERT_EQ(0, te_stats(&after));
+	EXPECT_EQ(1, after.sessions_lost - before.sessions_lost);
 	EXPECT_EQ(0, lane_works(good, &self->t, &self->p));
+	close(fd);
 	close(good);
 }
 

@@ -276,7 +276,8 @@ struct te_ioc_info {
  *	that no session of ours expects
  * @sessions_broken: out, connections, lanes too, closed because the peer broke
  *	the protocol
- * @sessions_lost: out, sessions lost to the network or a silent peer
+ * @sessions_lost: out, sessions lost to the network or a silent peer; lanes of
+ *	peers, too, that ended amid a request
  * @endpoints_stored: out, endpoints of this node that stores keep, on all
  *	devices: no more than max_ep on each
  * @endpoints_draining: out, endpoints of this node that were given up and are not
