@@ -217,6 +217,7 @@ static int lane_frame(struct fake *k, int fd)
 	bytes = memory(k, &f);
 	if (!bytes)
 		return -EPROTO;
+	k->asks[fd] = true;
 	row = take(k, &k->answer, fd);
 	value = row ? htole64(row->value) : 0;
 	if (row && row->instead)

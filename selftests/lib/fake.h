@@ -44,6 +44,7 @@ struct fake_row {
  *	negative: all
  * @slowly: a byte at a time
  * @crc: lanes that come shall have checksums
+ * @asks: requests have come by this descriptor
  * @kill_every: amid so many answers one lane is reset, 0: none
  * @garble: the next so many answers to READs have a wrong one, WRITEs are found to
  * @odd: descriptor on which it was wrong
@@ -63,6 +64,7 @@ struct fake {
 	atomic_long cut;
 	atomic_bool hard, slowly, closed, crc;
 	atomic_int odd, garble;
+	atomic_bool asks[FAKE_MAX_FDS];
 	atomic_uint kill_every;
 	unsigned int asked;
 };

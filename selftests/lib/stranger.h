@@ -25,7 +25,9 @@ enum {
 /* Requests of a lane, and their answers. */
 enum { READ, READ_REPLY, WRITE, WRITE_REPLY };
 /* Status. */
-enum { OK, PROTO = 4, GONE = 13, TOKEN, GENERATION, REFUSED = 17, CRC };
+enum {
+	OK, PROTO = 4, LIMIT = 6, GONE = 13, TOKEN, GENERATION, REFUSED = 17, CRC,
+};
 /* Flag of lane frames, and of the reply to a lane's hello. */
 #define WITH_CRC	1
 

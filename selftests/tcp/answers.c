@@ -10,6 +10,7 @@
 
 #include "lib/test.h"
 #include "lib/fake.h"
+#include "lib/module.h"
 #include "lib/sock.h"
 
 #define LEN	5000
@@ -64,6 +65,29 @@ TEST_F_TIMEOUT(answers, right_ones, SLOW)
 	EXPECT_EQ(0, pair_xfer(p, TE_WRITE, 8 * KIB, 8 * KIB, 200000));
 	EXPECT_EQ(0, pair_xfer(p, TE_READ, 8 * KIB + 1, 8 * KIB, 200000));
 	EXPECT_EQ(0, pair_xfer(p, TE_WRITE, 10 * KIB, 9 * KIB, 1));
+}
+
+static unsigned int lanes_used(struct fake *k)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < FAKE_MAX_FDS; i++)
+		n += atomic_exchange(&k->asks[i], false);
+	return n;
+}
+
+/* What one lane alone would carry for long goes by more of them. */
+TEST_F_TIMEOUT(answers, side_by_side, SLOW)
+{
+	struct fake *k = &self->k;
+
+	lanes_used(k);
+	EXPECT_EQ(0, pair_xfer(&k->p, TE_WRITE, 9 * KIB, 8 * KIB, 200000));
+	EXPECT_LE(2, lanes_used(k));
+	EXPECT_EQ(0, pair_xfer(&k->p, TE_READ, 9 * KIB, 8 * KIB, 200000));
+	EXPECT_LE(2, lanes_used(k));
+	EXPECT_EQ(0, pair_xfer(&k->p, TE_WRITE, 9 * KIB, 8 * KIB, 1));
+	EXPECT_EQ(1, lanes_used(k));
 }
 
 static int other_tag(struct fake *k, int fd, const struct frame *f,
@@ -204,6 +228,15 @@ static int half(struct fake *k, int fd, const struct frame *f,
 	return -EPIPE;
 }
 
+/* The endpoint's time to connect ends it. */
+static int half_then_silence(struct fake *k, int fd, const struct frame *f,
+			     unsigned char *reply)
+{
+	(void)k;
+	(void)f;
+	return sock_send(fd, reply, sizeof(struct lane_reply) / 2);
+}
+
 static const struct fake_row odd_welcomes[] = {
 	FIELD("magic of a frame", 0, 0, 4, LANE_MAGIC),
 	FIELD("version", 0, 4, 1, 99),
@@ -218,6 +251,7 @@ static const struct fake_row odd_welcomes[] = {
 	INSTEAD("HTTP", 0, http),
 	INSTEAD("an answer behind it", 0, unasked),
 	INSTEAD("half of it", 0, half),
+	INSTEAD("half of it, then silence", 0, half_then_silence),
 };
 
 /* Each time the lanes are new: the answer before was wrong as well. */
@@ -351,6 +385,27 @@ TEST_F_TIMEOUT(answers, lanes_are_killed, SLOW)
 	TH_LOG("%u rounds, %u answers", rounds, k->asked);
 	EXPECT_LE(100, k->asked);
 	k->kill_every = 0;
+}
+
+/* Each lane ends amid its first answer: a task is not tried for ever. */
+TEST_F_TIMEOUT(answers, no_lane_lasts, SLOW)
+{
+	static const uint32_t ops[] = { TE_READ, TE_WRITE };
+	struct fake *k = &self->k;
+	struct te_request r;
+	size_t i;
+
+	ASSERT_EQ(0, module_set("retry_cnt", "3"));
+	for (i = 0; i < ROWS(ops); i++) {
+		r = pair_req(&k->p, ops[i], 9 * KIB, 8 * KIB, LEN);
+		k->asked = 0;
+		k->kill_every = 1;
+		EXPECT_EQ(-ECONNRESET, outcome(&k->p, &r));
+		EXPECT_EQ(4, k->asked);
+		k->kill_every = 0;
+		EXPECT_EQ(0, pair_xfer(&k->p, ops[i], 9 * KIB, 8 * KIB, LEN));
+	}
+	EXPECT_EQ(0, module_set("retry_cnt", "9"));
 }
 
 /* Who reads nothing: the deadline ends it, and nobody else waits. */

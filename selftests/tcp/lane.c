@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -523,6 +524,106 @@ TEST_F_TIMEOUT(lane, hellos, SLOW)
 	EXPECT_EQ(-PROTO, lane_with(&h));
 	ASSERT_EQ(0, te_stats(&after));
 	EXPECT_EQ(6, after.sessions_refused - before.sessions_refused);
+}
+
+/* No hello comes to its end: whether the peer hangs up or not, te does. */
+TEST_F_TIMEOUT(lane, cut_hellos, SLOW)
+{
+	enum { NR = sizeof(struct lane_hello) - 1 };
+	struct lane_hello h = hello_of(&self->t);
+	struct te_ioc_stats before, after;
+	int fd[NR], i;
+
+	ASSERT_EQ(0, te_stats(&before));
+	for (i = 0; i < NR; i++) {
+		fd[i] = sock_connect(te_peer_addr(), TE_DEFAULT_PORT);
+		ASSERT_LE(0, fd[i]);
+		EXPECT_EQ(0, sock_send(fd[i], &h, i + 1));
+		if (i & 1)
+			shutdown(fd[i], SHUT_WR);
+	}
+	for (i = 0; i < NR; i++) {
+		EXPECT_ROW(0, sock_await_close(fd[i], TE_WAIT_MS), "%d bytes",
+			   i + 1);
+		close(fd[i]);
+	}
+	ASSERT_EQ(0, te_stats(&after));
+	EXPECT_EQ(NR, after.sessions_refused - before.sessions_refused);
+	EXPECT_EQ(before.endpoints, after.endpoints);
+}
+
+/* TLS 1.3, as a browser begins; it waits for an answer. */
+static const char client_hello[] =
+	"\x16\x03\x01\0\x4a" "\x01\0\0\x46" "\x03\x03"
+	"0123456789abcdefghijklmnopqrstuv"
+	"\0" "\0\x06\x13\x01\x13\x02\xc0\x2f" "\x01\0" "\0\x17"
+	"\0\x2b\0\x03\x02\x03\x04"
+	"\0\x0a\0\x04\0\x02\0\x1d"
+	"\0\x0d\0\x04\0\x02\x04\x03";
+static const char http[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+/* The first bytes of a connection are those of something else. */
+TEST_F_TIMEOUT(lane, no_hellos, SLOW)
+{
+	struct frame f = request(&self->t, WRITE, 0, 100);
+	unsigned char write[sizeof(f) + 100] = { 0 };
+	const struct {
+		const char *desc;
+		const void *bytes;
+		size_t len;
+	} rows[] = {
+		{ "a good request, for a lane", write, sizeof(write) },
+		{ "TLS", client_hello, sizeof(client_hello) - 1 },
+		{ "HTTP", http, sizeof(http) - 1 },
+	};
+	struct te_ioc_stats before, after;
+	size_t i;
+	int fd;
+
+	memcpy(write, &f, sizeof(f));
+	for (i = 0; i < ROWS(rows); i++) {
+		MUST(te_stats(&before));
+		fd = sock_connect(te_peer_addr(), TE_DEFAULT_PORT);
+		ASSERT_LE(0, fd);
+		EXPECT_ROW(0, sock_send(fd, rows[i].bytes, rows[i].len), "%s",
+			   rows[i].desc);
+		EXPECT_ROW(0, sock_await_close(fd, TE_WAIT_MS), "%s",
+			   rows[i].desc);
+		close(fd);
+		MUST(te_stats(&after));
+		EXPECT_ROW(1, after.sessions_broken - before.sessions_broken,
+			   "%s", rows[i].desc);
+		EXPECT_ROW(0, pair_check(&self->p), "%s", rows[i].desc);
+	}
+}
+
+/* One peer may have so many; with one more, all of them still work. */
+TEST_F_TIMEOUT(lane, limit, SLOW)
+{
+	enum { NR = 1024 };
+	struct rlimit many = { 2 * NR, 2 * NR };
+	struct te_ioc_stats before, after;
+	static int fd[NR];
+	int i;
+
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &many));
+	ASSERT_EQ(0, te_stats(&before));
+	for (i = 0; i < NR; i++) {
+		fd[i] = lane_open(&self->t);
+		ASSERT_LE(0, fd[i]);
+	}
+	EXPECT_EQ(-LIMIT, lane_open(&self->t));
+	ASSERT_EQ(0, te_stats(&after));
+	EXPECT_EQ(1, after.sessions_refused - before.sessions_refused);
+	for (i = 0; i < NR; i++)
+		MUST(lane_works(fd[i], &self->t, &self->p));
+	close(fd[0]);
+	ASSERT_EQ(0, await_lanes(before.endpoints + NR - 1));
+	fd[0] = lane_open(&self->t);
+	ASSERT_LE(0, fd[0]);
+	EXPECT_EQ(0, lane_works(fd[0], &self->t, &self->p));
+	for (i = 0; i < NR; i++)
+		close(fd[i]);
 }
 
 /*
