@@ -151,6 +151,17 @@ checked()
 	make -s --no-print-directory -C selftests -j"$(nproc)" SANITIZE="$1"
 }
 
+# libte_alone [SANITIZERS]: what libte decides without a kernel, on this machine
+libte_alone()
+{
+	local built=build${1:+/${1//,/-}}/libte
+	step "build-libte${1:+-${1//,/-}}" make -s --no-print-directory -C libte \
+		O="$PWD/$built" ${1:+SANITIZE="$1"} tests || return
+	say "# begin host libte"
+	logged "$built/libte_test"
+	say "# end host libte $?"
+}
+
 quick()
 {
 	step build build modules-um modules-um-test || return
@@ -185,6 +196,7 @@ full()
 	say "# begin host vm"
 	logged "$vm/selftest.sh"
 	say "# end host vm $?"
+	libte_alone || return
 	# shellcheck disable=SC2086 # a list
 	round um wire 900 $suites
 	round um loop 300 xfer
@@ -246,6 +258,7 @@ debug()
 	step build-floor build floor-um-kasan || return
 	step build-undefined checked undefined || return
 	step build-address checked address,undefined || return
+	libte_alone address,undefined || return
 	if [ $# -gt 0 ]; then
 		for kernel in um-kasan kasan kcsan; do
 			watched "$kernel" wire 1800 "$@"
