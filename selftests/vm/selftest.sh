@@ -107,6 +107,8 @@ patterns()
 		ODEBUG: free active (active state 0) object: x
 		Oops: general protection fault, probably for x: 0000 [#1]
 		unregister_netdevice: waiting for va to become free.
+		Out of memory: Killed process 77 (sh) total-vm:1kB
+		Memory cgroup out of memory: Killed process 77 (sh)
 		    not ok 3 ring_wraps
 	LINES
 	cat >"$work/klog" <<-'LINES'

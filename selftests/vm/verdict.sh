@@ -36,6 +36,7 @@ Objects remaining
 detected buffer overflow
 usercopy: Kernel memory
 unregister_netdevice: waiting for
+(Out of memory|Memory cgroup out of memory): Killed process
 ] +not ok [0-9]+ 
 PATTERNS
 )
