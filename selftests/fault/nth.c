@@ -7,9 +7,9 @@
  *
  * fail-nth counts all kinds of faults of one thread. Allocations that may sleep
  * are left out of the count by the kernel unless it is told otherwise: that
- * makes a run over copies and little else. How many allocations a call makes
- * depends on what the caches have just then, so a run ends only when nothing
- * has struck for some n on end.
+ * makes a run over copies and little else. How many allocations a call makes, and
+ * in which order, depends on what the caches have just then, so each n has several
+ * turns, and a run ends only when nothing has struck for some n on end.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -22,9 +22,10 @@
 #include "lib/pair.h"
 #include "lib/proc.h"
 
-/* More faults than any call has. */
-#define MANY	3000
+/* More faults than any call has, times TURNS. */
+#define MANY	9000
 #define QUIET	5
+#define TURNS	5
 #define RUNS	20
 
 static int fail_nth;
@@ -52,6 +53,7 @@ static void be_quiet(void)
 {
 	put(DEBUGFS "failslab/verbose", "0");
 	put(DEBUGFS "fail_page_alloc/verbose", "0");
+	put(DEBUGFS "fail_page_alloc/min-order", "0");
 	put(DEBUGFS "fail_usercopy/verbose", "0");
 	fail_nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
 }
@@ -76,6 +78,34 @@ static bool struck(void)
 	while (pwrite(fail_nth, "0", 1, 0) != 1)
 		;
 	return !strtoul(text, NULL, 10);
+}
+
+/**
+ * struct turns - n = 1, 2, ..., each with several turns
+ * @each: how many
+ * @nr: turns so far
+ * @n: of this turn
+ * @quiet: turns on end that nothing has struck in
+ */
+struct turns {
+	unsigned int each, nr, n, quiet;
+};
+
+static bool next_turn(struct turns *t)
+{
+	t->n = 1 + t->nr++ / t->each;
+	return t->quiet < QUIET * t->each && t->nr < MANY;
+}
+
+static bool turn_end(struct turns *t, bool hit)
+{
+	t->quiet = hit ? 0 : t->quiet + 1;
+	return hit;
+}
+
+static bool ran_out(const struct turns *t)
+{
+	return t->quiet == QUIET * t->each;
 }
 
 FIXTURE(nth)
@@ -119,38 +149,37 @@ static void call_nth(struct __test_metadata *_metadata,
 			     unsigned int *efault, unsigned int *enomem)
 {
 	_Alignas(8) char arg[ARG_MAX_BYTES];
-	unsigned int n, quiet = 0;
+	struct turns t = { .each = TURNS };
 	bool hit;
 	int ret;
 
 	*efault = *enomem = 0;
-	for (n = 1; quiet < QUIET && n < MANY; n++) {
+	while (next_turn(&t)) {
 		memset(arg, 0, sizeof(arg));
 		EXPECT_ROW(0, c->make(&self->w, arg), "%s", c->name);
-		arm(n);
+		arm(t.n);
 		ret = raw_ioctl(self->w.fd, c->cmd, arg);
-		hit = struck();
-		quiet = hit ? 0 : quiet + 1;
+		hit = turn_end(&t, struck());
 		*efault += ret == -EFAULT;
 		*enomem += ret == -ENOMEM;
 		EXPECT_TRUE(!ret ||
 			    (hit && (ret == -EFAULT || ret == -ENOMEM))) {
-			TH_LOG("case: %s, n %u: %d", c->name, n, ret);
+			TH_LOG("case: %s, n %u: %d", c->name, t.n, ret);
 		}
 		if (ret)
 			EXPECT_ROW(0, slots_untouched(&self->w, c, arg),
-				   "%s, n %u", c->name, n);
+				   "%s, n %u", c->name, t.n);
 		c->undo(&self->w, arg, ret);
 		EXPECT_ROW(0, te_settle_to(&self->base), "%s, n %u", c->name,
-			   n);
+			   t.n);
 
 		memset(arg, 0, sizeof(arg));
 		EXPECT_ROW(0, c->make(&self->w, arg), "%s", c->name);
 		ret = raw_ioctl(self->w.fd, c->cmd, arg);
-		EXPECT_ROW(0, ret, "%s after n %u", c->name, n);
+		EXPECT_ROW(0, ret, "%s after n %u", c->name, t.n);
 		c->undo(&self->w, arg, ret);
 	}
-	EXPECT_ROW(QUIET, quiet, "%s", c->name);
+	EXPECT_ROW(true, ran_out(&t), "%s", c->name);
 }
 
 /*
@@ -234,7 +263,8 @@ static const struct {
 
 TEST_F_TIMEOUT(nth, file_calls, SLOW)
 {
-	unsigned int n, failed;
+	unsigned int failed;
+	struct turns t;
 	bool hit;
 	size_t i;
 	int ret;
@@ -242,27 +272,27 @@ TEST_F_TIMEOUT(nth, file_calls, SLOW)
 	count_allocations(true);
 	for (i = 0; i < ROWS(file_calls); i++) {
 		failed = 0;
-		hit = true;
-		for (n = 1; hit && n < MANY; n++) {
-			arm(n);
+		t = (struct turns){ .each = TURNS };
+		while (next_turn(&t)) {
+			arm(t.n);
 			ret = file_calls[i].try(&self->w);
-			hit = struck();
+			hit = turn_end(&t, struck());
 			failed += ret != 0;
 			/* The name of the file is copied too. */
 			EXPECT_TRUE(!ret || (hit && (ret == -ENOMEM ||
 						     ret == -EFAULT))) {
 				TH_LOG("case: %s, n %u: %d",
-				       file_calls[i].name, n, ret);
+				       file_calls[i].name, t.n, ret);
 			}
 			if (!ret)
 				file_calls[i].end(&self->w);
 			EXPECT_ROW(0, te_settle_to(&self->base), "%s, n %u",
-				   file_calls[i].name, n);
+				   file_calls[i].name, t.n);
 			MUST(file_calls[i].try(&self->w));
 			file_calls[i].end(&self->w);
 		}
 		EXPECT_LT(0, failed);
-		EXPECT_GT(MANY, n);
+		EXPECT_TRUE(ran_out(&t));
 	}
 }
 
@@ -270,14 +300,15 @@ TEST_F_TIMEOUT(nth, file_calls, SLOW)
 TEST_F_TIMEOUT(nth, submit_across_regions, SLOW)
 {
 	static const struct pair_opts o = { .margin = ~0UL, .local = 128 * KIB };
-	unsigned int n, failed = 0;
+	struct turns t = { .each = TURNS };
 	struct te_ioc_stats base;
+	unsigned int failed = 0;
 	struct te_request r;
 	struct te_status st;
 	uint32_t batch, mr;
 	struct area more;
 	struct pair p;
-	bool hit = true;
+	bool hit;
 	int ret, i;
 
 	ASSERT_EQ(0, pair_open(&p, &o));
@@ -290,28 +321,28 @@ TEST_F_TIMEOUT(nth, submit_across_regions, SLOW)
 	ASSERT_EQ(0, te_stats(&base));
 	r = pair_req(&p, TE_READ, 5, 6, 120 * KIB);
 	count_allocations(true);
-	for (n = 1; hit && n < MANY; n++) {
+	while (next_turn(&t)) {
 		MUST(te_batch_alloc(p.ini, 1, NULL, &batch));
-		arm(n);
+		arm(t.n);
 		ret = te_submit(p.ini, batch, &r, 1);
-		hit = struck();
+		hit = turn_end(&t, struck());
 		failed += ret != 0;
 		EXPECT_TRUE(!ret || (hit && (ret == -ENOMEM ||
 					     ret == -EFAULT))) {
-			TH_LOG("case: n %u: %d", n, ret);
+			TH_LOG("case: n %u: %d", t.n, ret);
 		}
 		MUST(te_wait(p.ini, batch, TE_WAIT_MS));
 		MUST(te_batch_status(p.ini, batch, &st));
 		EXPECT_ROW(ret ? TE_WAITING : TE_COMPLETED, (int)st.state,
-			   "n %u", n);
+			   "n %u", t.n);
 		MUST(te_batch_free(p.ini, batch));
 		if (!ret)
 			pair_expect(&p, &r);
 		MUST(pair_check(&p));
-		EXPECT_ROW(0, te_settle_to(&base), "n %u", n);
+		EXPECT_ROW(0, te_settle_to(&base), "n %u", t.n);
 	}
 	EXPECT_LT(1, failed);
-	EXPECT_GT(MANY, n);
+	EXPECT_TRUE(ran_out(&t));
 	area_free(&more);
 	pair_close(&p);
 }
@@ -336,31 +367,31 @@ FIXTURE_TEARDOWN(alone)
 
 TEST_F_TIMEOUT(alone, first_export, SLOW)
 {
-	unsigned int n, quiet = 0, enomem = 0;
+	struct turns t = { .each = TURNS };
+	unsigned int enomem = 0;
 	struct raw r;
 	bool hit;
 	int ret;
 
 	count_allocations(true);
-	for (n = 1; quiet < QUIET && n < MANY; n++) {
+	while (next_turn(&t)) {
 		MUST(raw_open(&r, 0, 0));
-		arm(n);
+		arm(t.n);
 		ret = raw_export(r.fd, "first");
-		hit = struck();
-		quiet = hit ? 0 : quiet + 1;
+		hit = turn_end(&t, struck());
 		enomem += ret == -ENOMEM;
 		/* A port that TCP has no memory to note down is "in use". */
 		EXPECT_TRUE(!ret || (hit && (ret == -ENOMEM ||
 					     ret == -EFAULT ||
 					     ret == -EADDRINUSE))) {
-			TH_LOG("case: n %u: %d", n, ret);
+			TH_LOG("case: n %u: %d", t.n, ret);
 		}
 		EXPECT_ROW(ret ? 0 : -EEXIST, raw_export(r.fd, "first"),
-			   "n %u", n);
+			   "n %u", t.n);
 		raw_close(&r);
-		EXPECT_ROW(0, te_settle(), "n %u", n);
+		EXPECT_ROW(0, te_settle(), "n %u", t.n);
 	}
-	EXPECT_EQ(QUIET, quiet);
+	EXPECT_TRUE(ran_out(&t));
 	EXPECT_LT(0, enomem);
 }
 
@@ -388,20 +419,22 @@ static int first_open(void *arg, int in, int out)
 
 TEST_F_TIMEOUT(alone, first_open, SLOW)
 {
-	unsigned int n, refused = 0;
-	int ret = REFUSED;
+	struct turns t = { .each = TURNS };
+	unsigned int refused = 0;
 	struct proc child;
+	int ret;
 
 	count_allocations(true);
-	for (n = 1; ret != OPENED && n < MANY; n++) {
-		ASSERT_EQ(0, proc_start(&child, first_open, &n));
+	while (next_turn(&t)) {
+		ASSERT_EQ(0, proc_start(&child, first_open, &t.n));
 		ret = proc_wait(&child);
+		turn_end(&t, ret != OPENED);
 		refused += ret == REFUSED;
 		EXPECT_ROW(true, ret >= OPENED && ret <= REFUSED,
-			   "n %u: status %d", n, ret);
-		EXPECT_ROW(0, te_settle(), "n %u", n);
+			   "n %u: status %d", t.n, ret);
+		EXPECT_ROW(0, te_settle(), "n %u", t.n);
 	}
-	EXPECT_EQ(OPENED, ret);
+	EXPECT_TRUE(ran_out(&t));
 	EXPECT_LT(1, refused);
 }
 
@@ -420,7 +453,8 @@ static int segment_at(int fd, const char *host, const char *name, uint32_t *seg)
 /* Each time a peer that nobody spoke to before: this host has many addresses. */
 TEST_F_TIMEOUT(alone, first_segment_of_a_peer, SLOW)
 {
-	unsigned int n, quiet = 0, enomem = 0;
+	struct turns t = { .each = TURNS };
+	unsigned int enomem = 0;
 	char host[32];
 	struct raw r;
 	uint32_t seg;
@@ -430,24 +464,23 @@ TEST_F_TIMEOUT(alone, first_segment_of_a_peer, SLOW)
 	ASSERT_EQ(0, raw_open(&r, 0, 0));
 	ASSERT_EQ(0, raw_export(r.fd, "known"));
 	count_allocations(true);
-	for (n = 1; quiet < QUIET && n < MANY; n++) {
-		snprintf(host, sizeof(host), "127.78.%u.%u", n / 250,
-			 n % 250 + 1);
-		arm(n);
+	while (next_turn(&t)) {
+		snprintf(host, sizeof(host), "127.78.%u.%u", t.nr / 250,
+			 t.nr % 250 + 1);
+		arm(t.n);
 		ret = segment_at(r.fd, host, "known", &seg);
-		hit = struck();
-		quiet = hit ? 0 : quiet + 1;
+		hit = turn_end(&t, struck());
 		enomem += ret == -ENOMEM;
 		EXPECT_TRUE(!ret || (hit && (ret == -ENOMEM ||
 					     ret == -EFAULT))) {
-			TH_LOG("case: n %u: %d", n, ret);
+			TH_LOG("case: n %u: %d", t.n, ret);
 		}
 		if (!ret)
 			MUST(raw_segment_close(r.fd, seg));
 		MUST(segment_at(r.fd, host, "known", &seg));
 		MUST(raw_segment_close(r.fd, seg));
 	}
-	EXPECT_EQ(QUIET, quiet);
+	EXPECT_TRUE(ran_out(&t));
 	EXPECT_LT(2, enomem);
 	raw_close(&r);
 }
