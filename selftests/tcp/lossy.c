@@ -4,6 +4,10 @@
  * packets, by IPv4 and IPv6, and what much work leaves behind. netem on lo, over
  * which this node talks to itself, control connections too.
  */
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 
 #include "lib/test.h"
@@ -149,28 +153,64 @@ TEST_F_TIMEOUT(lossy, beyond_4_gib, SLOW)
 	} while (moved < 2 * want);
 }
 
-static const char *const hosts[] = { "[::1]", "127.0.0.1", "localhost" };
+/* Of a link, with it: what "host" in a url has to be between brackets. */
+static int link_local(char *host, size_t len)
+{
+	struct ifaddrs *list, *a;
+	int ret = -ENOENT;
 
-TEST_F_TIMEOUT(lossy, addresses, SLOW)
+	if (getifaddrs(&list))
+		return -errno;
+	for (a = list; a && ret; a = a->ifa_next) {
+		const struct sockaddr_in6 *sin6 = (void *)a->ifa_addr;
+
+		if (sin6 && sin6->sin6_family == AF_INET6 &&
+		    IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr))
+			ret = getnameinfo(a->ifa_addr, sizeof(*sin6), host, len,
+					  NULL, 0, NI_NUMERICHOST);
+	}
+	freeifaddrs(list);
+	return ret;
+}
+
+static int open_host(struct pair *p, const char *host, uint32_t *seg)
 {
 	struct te_segment_opts o = {
 		.sz = sizeof(o), .transport = TE_TCP, .timeout_ms = TE_WAIT_MS,
 	};
+	char url[200];
+
+	snprintf(url, sizeof(url), "%s/%s", host, p->name);
+	return te_segment_open(p->ini, url, &o, seg);
+}
+
+TEST_F_TIMEOUT(lossy, addresses, SLOW)
+{
+	char local[INET6_ADDRSTRLEN + IF_NAMESIZE + 1];
+	char of_link[sizeof(local) + 2];
+	const char *const hosts[] = {
+		"[::1]", "127.0.0.1", "localhost", of_link,
+	};
 	uint32_t seg, own = self->p.seg;
-	char url[100];
 	size_t i;
 
+	ASSERT_EQ(0, link_local(local, sizeof(local)));
+	ASSERT_NE(NULL, strchr(local, '%'));
+	snprintf(of_link, sizeof(of_link), "[%s]", local);
 	for (i = 0; i < ROWS(hosts); i++) {
-		snprintf(url, sizeof(url), "%s/%s", hosts[i], self->p.name);
-		ASSERT_EQ(0, te_segment_open(self->p.ini, url, &o, &seg)) {
-			TH_LOG("%s", url);
+		ASSERT_EQ(0, open_host(&self->p, hosts[i], &seg)) {
+			TH_LOG("%s", hosts[i]);
 		}
 		self->p.seg = seg;
-		EXPECT_ROW(0, move(&self->p, TE_WRITE), "%s", url);
-		EXPECT_ROW(0, move(&self->p, TE_READ), "%s", url);
+		EXPECT_ROW(0, move(&self->p, TE_WRITE), "%s", hosts[i]);
+		EXPECT_ROW(0, move(&self->p, TE_READ), "%s", hosts[i]);
 		self->p.seg = own;
 		MUST(te_segment_close(self->p.ini, seg));
 	}
+	/* On which link? There is no way without. */
+	*strchr(local, '%') = '\0';
+	snprintf(of_link, sizeof(of_link), "[%s]", local);
+	EXPECT_EQ(-ENETUNREACH, open_host(&self->p, of_link, &seg));
 }
 
 TEST_HARNESS_MAIN
