@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A segment that may go any way: RDMA carries it while a NIC can, TCP when none
- * is left, and RDMA again when one is back; no task fails for it, no byte is
- * wrong. te is kept from knowing that the peer is itself: it would just copy.
+ * is left or gets anything through, and RDMA again when one does; no task fails
+ * for it, no byte is wrong. te is kept from knowing that the peer is itself: it
+ * would just copy.
  */
 #include <stdlib.h>
 
 #include "lib/fault.h"
+#include "lib/lanes.h"
+#include "lib/module.h"
 #include "lib/nic.h"
 #include "lib/test.h"
-#include "lib/pair.h"
+#include "lib/wires.h"
 
 #define LEN	(200 * KIB)
 #define NR	500
@@ -25,6 +28,9 @@ FIXTURE_SETUP(fallback)
 	struct pair_opts o = { .cq_entries = 1024, .task_slots = 1024 };
 
 	ASSERT_EQ(0, te_settle());
+	/* Before anything is under way: see wires.h. */
+	ASSERT_EQ(0, system("tc qdisc add dev va root netem limit 100000 && "
+			    "tc qdisc add dev vb root netem limit 100000"));
 	te_fault_arm("own", 0, EPERM);
 	ASSERT_EQ(0, setenv("TE_TRANSPORT", "any", 1));
 	ASSERT_EQ(0, pair_open(&self->p, &o));
@@ -35,6 +41,9 @@ FIXTURE_TEARDOWN(fallback)
 	pair_close(&self->p);
 	te_fault_fired("own");
 	CLEAN();
+	EXPECT_EQ(0, te_settle_all());
+	EXPECT_EQ(0, system("tc qdisc del dev va root && "
+			    "tc qdisc del dev vb root"));
 }
 
 /* Bytes that both ends of the wire have sent: RDMA's only. */
@@ -59,6 +68,16 @@ static unsigned long long wire_bytes(void)
 	return sum;
 }
 
+/* Both ends; netem is there already, see wires.h. */
+static int wire_loses(const char *percent)
+{
+	char cmd[200];
+
+	snprintf(cmd, sizeof(cmd), NETEM("a") "loss %s && " NETEM("b") "loss %s",
+		 percent, percent);
+	return system(cmd);
+}
+
 /* What te says carries it. */
 static int carrier(struct pair *p)
 {
@@ -76,6 +95,18 @@ static bool is_why(struct pair *p, bool able)
 	return !te_segment_route(p->ini, p->seg, &r) && r.forced == TE_ANY &&
 	       (r.known & 1 << TE_TCP) && (r.able & 1 << TE_TCP) &&
 	       !(r.able & 1 << TE_RDMA) == !able;
+}
+
+static int await_carrier(struct pair *p, int transport)
+{
+	unsigned long long end = te_now_ms() + TE_WAIT_MS;
+
+	while (carrier(p) != transport) {
+		if (te_now_ms() > end)
+			return -ETIME;
+		te_sleep_ms(10);
+	}
+	return 0;
 }
 
 static int start(struct pair *p, uint32_t op, uint32_t *batch)
@@ -143,6 +174,27 @@ static int await_rdma(struct pair *p)
 	return -ETIME;
 }
 
+/*
+ * Connections of TCP have no work any more, whatever else goes on over there: they
+ * go long before tcp_idle as it is by default.
+ */
+static int await_no_lanes(struct pair *p)
+{
+	unsigned long long end = te_now_ms() + TE_WAIT_MS / 2;
+	uint32_t other;
+	int ret;
+
+	do {
+		ret = pair_xfer(p, TE_WRITE, 8 * KIB, 8 * KIB, LEN);
+		ret = ret ?: te_open_segment(p->ini, p->name, &other);
+		ret = ret ?: te_segment_close(p->ini, other);
+		/* The session's connection is left. */
+		if (ret || lanes_only() > 0)
+			return ret;
+	} while (te_now_ms() < end);
+	return -ETIME;
+}
+
 static void goes_and_comes(struct __test_metadata *_metadata,
 			   FIXTURE_DATA(fallback) *self, uint32_t op)
 {
@@ -173,6 +225,11 @@ static void goes_and_comes(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, finish(p, self->batch));
 	/* A NIC that talks to itself sends nothing by wire, so half is a lot. */
 	EXPECT_LT(1ULL * NR * LEN / 4, wire_bytes() - was);
+
+	ASSERT_EQ(0, module_set("tcp_idle", "1"));
+	EXPECT_EQ(0, await_no_lanes(p));
+	EXPECT_EQ(0, module_set("tcp_idle", "60"));
+	EXPECT_EQ(TE_RDMA, carrier(p));
 }
 
 TEST_F_TIMEOUT(fallback, write, SLOW)
@@ -183,6 +240,42 @@ TEST_F_TIMEOUT(fallback, write, SLOW)
 TEST_F_TIMEOUT(fallback, read, SLOW)
 {
 	goes_and_comes(_metadata, self, TE_READ);
+}
+
+/* The NICs stay, and say nothing of it: no packet gets through. */
+static void goes_silent(struct __test_metadata *_metadata,
+			FIXTURE_DATA(fallback) *self, uint32_t op)
+{
+	struct pair *p = &self->p;
+	unsigned long long was;
+
+	ASSERT_EQ(0, await_rdma(p));
+	ASSERT_EQ(0, start(p, op, &self->batch));
+	ASSERT_EQ(0, await_done(p, self->batch, NR / 10));
+	ASSERT_EQ(0, wire_loses("100%"));
+	EXPECT_EQ(0, finish(p, self->batch));
+	EXPECT_EQ(0, await_carrier(p, TE_TCP));
+
+	was = wire_bytes();
+	ASSERT_EQ(0, start(p, op, &self->batch));
+	EXPECT_EQ(0, finish(p, self->batch));
+	EXPECT_GT(LEN, wire_bytes() - was);
+	EXPECT_EQ(0, await_carrier(p, TE_TCP));
+
+	ASSERT_EQ(0, wire_loses("0%"));
+	EXPECT_EQ(0, await_rdma(p));
+	EXPECT_EQ(0, await_carrier(p, TE_RDMA));
+	EXPECT_EQ(0, pair_check(p));
+}
+
+TEST_F_TIMEOUT(fallback, silent_write, SLOW)
+{
+	goes_silent(_metadata, self, TE_WRITE);
+}
+
+TEST_F_TIMEOUT(fallback, silent_read, SLOW)
+{
+	goes_silent(_metadata, self, TE_READ);
 }
 
 /* One that must be RDMA does not go over TCP: it waits, or is told at once. */
