@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "lib/test.h"
+#include "lib/module.h"
 #include "lib/nic.h"
 #include "lib/pair.h"
 
@@ -52,6 +53,8 @@ FIXTURE_SETUP(wire)
 FIXTURE_TEARDOWN(wire)
 {
 	netem(NULL);
+	EXPECT_EQ(0, module_set("retry_cnt", "9"));
+	EXPECT_EQ(0, pair_carry_only(&self->p, NULL));
 	pair_close(&self->p);
 	CLEAN();
 }
@@ -157,8 +160,37 @@ TEST_F_TIMEOUT(wire, black_hole, SLOW)
 }
 
 /*
+ * Nothing comes back: the NIC tries 7 times, 67 ms each (qp_timeout), then the
+ * connection is dead, and so is what may not be tried again.
+ */
+TEST_F_TIMEOUT(wire, silence_shows_soon, SLOW)
+{
+	unsigned long long took;
+	struct te_status st;
+
+	ASSERT_EQ(0, pair_carry_only(&self->p, getenv("TE_DEV_A")));
+	ASSERT_EQ(0, await_success(&self->p));
+	ASSERT_EQ(0, module_set("retry_cnt", "0"));
+	ASSERT_EQ(0, netem("loss 100%"));
+	took = te_now_ms();
+	ASSERT_EQ(0, attempt(&self->p, TE_WRITE, 1, 2 * TE_WAIT_MS, &st));
+	took = te_now_ms() - took;
+	TH_LOG("failed after %llu ms", took);
+	EXPECT_EQ(TE_FAILED, st.state);
+	EXPECT_EQ(-ETIMEDOUT, st.error);
+	/* What runs over TCP has its patience. */
+	if (native() && !nic_is_siw()) {
+		EXPECT_LT(300, took);
+		EXPECT_GT(1500, took);
+	}
+	ASSERT_EQ(0, module_set("retry_cnt", "9"));
+	ASSERT_EQ(0, netem(NULL));
+	EXPECT_EQ(0, await_success(&self->p));
+}
+
+/*
  * Large packets alone get lost, till then: a failure, or right bytes. Then both sides
- * use what the narrower one can take.
+ * use what the narrower one can take, the wider one too when it is all there is.
  */
 TEST_F_TIMEOUT(wire, narrower, SLOW)
 {
@@ -174,6 +206,7 @@ TEST_F_TIMEOUT(wire, narrower, SLOW)
 		TH_LOG("%s: state %u error %d", op ? "write" : "read",
 		       st.state, st.error);
 	}
+	ASSERT_EQ(0, pair_carry_only(&self->p, getenv("TE_DEV_A")));
 	EXPECT_EQ(0, await_success(&self->p));
 	area_fill(&self->p.local, 50);
 	area_fill(&self->p.remote, 51);
