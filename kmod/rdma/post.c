@@ -154,11 +154,12 @@ void te_rdma_post(struct te_ep *ep, struct list_head *slices,
 	const struct ib_send_wr *bad = NULL;
 	struct te_slice *slice, *next;
 	u32 n = fill_chain(qp, slices);
-	int ret;
+	int error = 0, ret;
 
 	ret = te_rdma_post_send(qp->id->qp, &rm->wr[0].wr, &bad);
 	if (ret) {
-		te_ep_fail(ep, ret == -ENOMEM ? ret : -EIO);
+		error = ret == -ENOMEM ? ret : -EIO;
+		te_ep_fail(ep, error);
 		n = bad ? lower_32_bits(bad->wr_id) - qp->sent - 1 : 0;
 	}
 	if (list_empty(&qp->posted))
@@ -169,7 +170,10 @@ void te_rdma_post(struct te_ep *ep, struct list_head *slices,
 
 	list_for_each_entry_safe(slice, next, slices, link) {
 		if ((s32)(slice->seq - qp->sent) > 0) {
-			slice->flushed = true;
+			/* One was refused, those behind it were not tried. */
+			slice->error = error;
+			slice->flushed = !error;
+			error = 0;
 			list_move_tail(&slice->link, finished);
 			continue;
 		}

@@ -13,6 +13,7 @@
 #include "lib/test.h"
 #include "lib/fault.h"
 #include "lib/klog.h"
+#include "lib/module.h"
 #include "lib/pair.h"
 
 /* Three chunks of 2 MiB on each device, two calls to pin. */
@@ -275,6 +276,34 @@ TEST_F_TIMEOUT(inject, posting, SLOW)
 		EXPECT_LT(5, n);
 		EXPECT_GT(MANY, n);
 		EXPECT_EQ(0, te_settle_to(&self->base));
+	}
+}
+
+/* A device that refuses all: each time is a try, and the first error is the end. */
+TEST_F_TIMEOUT(inject, posting_never, SLOW)
+{
+	static const struct {
+		const char *retry_cnt;
+		unsigned int passes;
+		int error, want;
+	} rows[] = {
+		{ "9", 10, EINVAL, -EIO },
+		{ "9", 10, ENOMEM, -ENOMEM },
+		{ "0", 1, EINVAL, -EIO },
+	};
+	struct te_request r = pair_req(&self->p, TE_WRITE, 9 * KIB, 10 * KIB,
+				       100);
+	size_t i;
+
+	for (i = 0; i < ROWS(rows); i++) {
+		MUST(module_set("retry_cnt", rows[i].retry_cnt));
+		te_fault_arm("post", 0, rows[i].error);
+		EXPECT_ROW(rows[i].want, run(self->p.ini, &r), "row %zu", i);
+		EXPECT_ROW(rows[i].passes, te_fault_fired("post"), "row %zu",
+			   i);
+		MUST(module_set("retry_cnt", "9"));
+		EXPECT_ROW(0, pair_xfer(&self->p, TE_WRITE, 9 * KIB, 10 * KIB,
+					100), "row %zu", i);
 	}
 }
 
