@@ -3,13 +3,14 @@
  * A session that is lost in the midst of everything: before a submit queues,
  * while a mover posts, while a segment is opened, while the peer accepts a data
  * connection. The segment under test goes through a proxy; cutting one end of
- * it is the loss.
+ * it is the loss. And a peer that is connected to while another has work.
  */
 #include <stddef.h>
 
 #include "lib/test.h"
 #include "lib/fault.h"
 #include "lib/go.h"
+#include "lib/module.h"
 #include "lib/pair.h"
 #include "lib/proxy.h"
 
@@ -270,6 +271,58 @@ TEST_F_TIMEOUT(race_peer, lost_while_opened, SLOW)
 	self->r.segment = j->seg;
 	EXPECT_EQ(-ESTALE, pair_refuse(p, &self->r));
 	EXPECT_EQ(0, te_segment_close(p->ini, j->seg));
+}
+
+/* One NIC, one mover, one peer that it is connected to. */
+FIXTURE(one_mover)
+{
+	struct pair p;
+};
+
+FIXTURE_SETUP(one_mover)
+{
+	ASSERT_EQ(0, te_settle());
+	ASSERT_EQ(0, module_reload("workers_per_dev=1"));
+	ASSERT_EQ(0, pair_open(&self->p, NULL));
+	ASSERT_EQ(0, pair_carry_only(&self->p, getenv("TE_DEV_A")));
+	ASSERT_EQ(0, pair_xfer(&self->p, TE_READ, AT, AT, LEN));
+}
+
+FIXTURE_TEARDOWN(one_mover)
+{
+	te_delay_release("ep_connect");
+	EXPECT_EQ(0, pair_carry_only(&self->p, NULL));
+	pair_close(&self->p);
+	CLEAN();
+	ASSERT_EQ(0, module_reload(""));
+}
+
+/* Connecting to the one peer does not hold up what goes to the other. */
+TEST_F_TIMEOUT(one_mover, connects_beside_work, SLOW)
+{
+	struct pair *p = &self->p;
+	struct te_request r = pair_req(p, TE_WRITE, AT + LEN, AT, LEN);
+	uint32_t batch, i;
+	struct te_status st;
+
+	ASSERT_EQ(0, te_open_segment_at(p->ini, 1, p->name, &r.segment));
+	ASSERT_EQ(0, new_batch(p->ini, &batch));
+	te_hold("ep_connect");
+	ASSERT_EQ(0, te_submit(p->ini, batch, &r, 1));
+	ASSERT_EQ(0, te_delay_wait("ep_connect", 1));
+	for (i = 0; i < 20; i++)
+		MUST(pair_xfer(p, i & 1, AT, AT + LEN, LEN));
+	ASSERT_EQ(0, te_status(p->ini, batch, 0, &st));
+	EXPECT_EQ(TE_PENDING, st.state);
+	EXPECT_EQ(0, te_delay_wait("ep_connect", 1));
+	te_delay_release("ep_connect");
+	EXPECT_EQ(0, te_wait(p->ini, batch, TE_WAIT_MS));
+	ASSERT_EQ(0, te_status(p->ini, batch, 0, &st));
+	EXPECT_EQ(TE_COMPLETED, st.state);
+	EXPECT_EQ(LEN, st.bytes);
+	pair_expect(p, &r);
+	EXPECT_EQ(0, pair_check(p));
+	EXPECT_EQ(0, te_batch_free(p->ini, batch));
 }
 
 TEST_HARNESS_MAIN
