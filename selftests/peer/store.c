@@ -131,7 +131,10 @@ FIXTURE_TEARDOWN(store)
 	ASSERT_EQ(0, module_reload(""));
 }
 
-/* Two devices; of the endpoints of each no more drain than are kept. */
+/*
+ * Two devices; of the endpoints of each no more drain than are kept. Both ends of
+ * each have NUM_QP QPs.
+ */
 #define KEPT		(2 * CAPACITY)
 #define ALIVE		(2 * KEPT)
 #define NUM_QP		2
@@ -222,6 +225,8 @@ TEST_F_TIMEOUT(store, in_turn, SLOW)
 	       kept, alive, qps);
 	EXPECT_EQ(KEPT, kept);
 	EXPECT_GE(ALIVE, alive);
+	EXPECT_LT(0, qps);
+	EXPECT_GE(ALIVE * NUM_QP * 2, qps);
 	/* Those that drain go by themselves, with nothing new coming. */
 	EXPECT_EQ(0, drained(&idle));
 	stats_since(&before, &s);
