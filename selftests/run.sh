@@ -128,10 +128,10 @@ test_build_tcp()
 		selftests/guest.sh fault/race_ctx fault/race_mr
 }
 
-# pair PARAM SECONDS TEST: two guests
+# pair KERNEL PARAM TEST: two guests
 pair()
 {
-	guest "pair/$3" "$2" --kernel 6.12 --net pair --param "$1" --smp 1 \
+	guest "pair-$1/$3" 300 --kernel "$1" --net pair --param "$2" --smp 1 \
 		--b build/selftests/pair/target -- \
 		env TE_TEST_ARGS="-t $3" selftests/guest.sh pair/initiator
 }
@@ -219,11 +219,12 @@ full()
 	over local 6.12 600 xfer/batch
 	over tcp+crc 6.1 600 xfer/batch xfer/lengths
 	round 6.12 wire-siw 600 xfer/batch xfer/lengths peer/nic
-	pair insecure=1 240 transfers
-	pair 'insecure=1 qp_timeout=20' 240 quiet
-	pair insecure=0 240 refused
-	pair insecure=1 300 lossy
-	pair insecure=1 300 killed
+	pair 6.12 insecure=1 transfers
+	pair 6.12 'insecure=1 qp_timeout=20' quiet
+	pair 6.12 insecure=0 refused
+	pair 6.12 insecure=1 lossy
+	pair 6.12 insecure=1 killed
+	pair 6.1 insecure=1 lossy
 }
 
 # watched KERNEL NET SECONDS SUITE...: shadow memory and slow frees need room. A
