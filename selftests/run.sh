@@ -271,10 +271,12 @@ debug()
 	# shellcheck disable=SC2086 # a list
 	watched um-kasan wire 1800 kunit $suites fault
 	watched um-kasan loop 600 xfer
-	watched_over tcp um-kasan 1200 xfer ring life fault/race_ctx \
-		fault/race_mr
-	watched_over local um-kasan 900 xfer life
+	watched_over tcp um-kasan 1500 mem xfer ring life peer/gone peer/death \
+		fault/race_ctx fault/race_mr
+	watched_over local um-kasan 1200 mem xfer ring life
 	watched um-kasan rails 900 rail/failover rail/reach
+	# no more: siw reads from behind a page, siw_try_1seg()
+	watched um-kasan wire-siw 600 xfer/batch xfer/lengths
 	guest um-kasan/floor 300 --kernel um-kasan --net wire --module none -- \
 		selftests/perf/floor-ends.sh
 	# what two CPUs can make go wrong; emulated, so no more than that
