@@ -128,12 +128,14 @@ test_build_tcp()
 		selftests/guest.sh fault/race_ctx fault/race_mr
 }
 
-# pair KERNEL PARAM TEST: two guests
+# pair KERNEL PARAM TEST...: two guests
 pair()
 {
-	guest "pair-$1/$3" 300 --kernel "$1" --net pair --param "$2" --smp 1 \
-		--b build/selftests/pair/target -- \
-		env TE_TEST_ARGS="-t $3" selftests/guest.sh pair/initiator
+	local kernel=$1 params=$2
+	shift 2
+	guest "pair-$kernel/$1" 400 --kernel "$kernel" --net pair \
+		--param "$params" --smp 1 --b "build/selftests/pair/target $#" -- \
+		env TE_TEST_ARGS="${*/#/-t }" selftests/guest.sh pair/initiator
 }
 
 build()
@@ -219,11 +221,9 @@ full()
 	over local 6.12 600 xfer/batch
 	over tcp+crc 6.1 600 xfer/batch xfer/lengths
 	round 6.12 wire-siw 600 xfer/batch xfer/lengths peer/nic
-	pair 6.12 insecure=1 transfers
+	pair 6.12 insecure=1 transfers lossy killed
 	pair 6.12 'insecure=1 qp_timeout=20' quiet
 	pair 6.12 insecure=0 refused
-	pair 6.12 insecure=1 lossy
-	pair 6.12 insecure=1 killed
 	pair 6.1 insecure=1 lossy
 }
 

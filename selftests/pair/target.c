@@ -53,13 +53,30 @@ static int obey(const unsigned char *mem, const struct pair_ask *a)
 	}
 }
 
-int main(void)
+/* One test of node a's, to its end. */
+static int serve(int listener, const struct area *mem)
 {
-	struct pair_place place = { 0 };
+	struct pair_place place = { .addr = (uintptr_t)mem->p };
 	struct pair_ask ask;
+	int ret = 0, fd;
+
+	fd = accept(listener, NULL, NULL);
+	if (fd < 0 || sock_send(fd, &place, sizeof(place)))
+		return fail("no word from node a", -1);
+	while (!ret && sock_receive(fd, &ask, sizeof(ask), TE_WAIT_MS * 2) ==
+	       sizeof(ask))
+		ret = obey(mem->p, &ask) || sock_send(fd, "y", 1);
+	close(fd);
+	return ret;
+}
+
+/* The number of tests is the one argument. */
+int main(int argc, char **argv)
+{
+	int nr = argc > 1 ? atoi(argv[1]) : 1;
 	uint16_t port = PAIR_PORT;
-	int listener, fd, ret;
 	struct area mem;
+	int listener, ret;
 	struct te *te;
 	uint32_t mr;
 
@@ -73,16 +90,13 @@ int main(void)
 	pattern_fill(mem.p, mem.len, PAIR_SEED);
 
 	listener = sock_listen(4, &port);
-	fd = accept(listener, NULL, NULL);
-	place.addr = (uintptr_t)mem.p;
-	if (listener < 0 || fd < 0 || sock_send(fd, &place, sizeof(place)))
-		return fail("no word from node a", -1);
-	while (sock_receive(fd, &ask, sizeof(ask), TE_WAIT_MS * 2) ==
-	       sizeof(ask)) {
-		if (obey(mem.p, &ask) || sock_send(fd, "y", 1))
-			return 1;
-	}
+	if (listener < 0)
+		return fail("cannot listen", listener);
+	while (!ret && nr--)
+		ret = serve(listener, &mem);
 	te_close(te);
+	if (ret)
+		return ret;
 	ret = te_settle();
 	return ret ? fail("not clean", ret) : 0;
 }
