@@ -142,6 +142,17 @@ line()
 		printf "%s %s %.1f %.1f %.2f\n", w, n, a, b, a / b }'
 }
 
+# sweep SIZE...: compare, of who sources this, for each operation and size
+sweep()
+{
+	local op size
+	for op in ${OPS:-write read}; do
+		for size in ${SIZES:-"$@"}; do
+			compare "$op" "$size"
+		done
+	done
+}
+
 name_of()
 {
 	if [ "$1" -ge 1048576 ]; then

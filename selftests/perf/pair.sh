@@ -60,8 +60,4 @@ for ((try = 0; try < 300; try++)); do
 	! (answers) >/dev/null || break
 	sleep 0.2
 done
-for op in ${OPS:-write read}; do
-	for size in ${SIZES:-4096 65536 1048576}; do
-		compare "$op" "$size"
-	done
-done
+sweep 4096 65536 1048576

@@ -118,11 +118,7 @@ if [ "$TE_KERNEL" = um ]; then
 		"hurts rivals in user space: te/floor is the fair measure."
 fi
 
-for op in ${OPS:-write read}; do
-	for size in ${SIZES:-64 4096 65536 1048576}; do
-		compare "$op" "$size"
-	done
-done
+sweep 64 4096 65536 1048576
 if strace -o /dev/null true 2>/dev/null; then
 	for op in ${OPS:-write read}; do
 		calls "$op" 4096

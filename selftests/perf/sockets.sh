@@ -96,9 +96,5 @@ for ((try = 0; try < 100; try++)); do
 	! ss -ltn | grep -q ':5201 ' || break
 	sleep 0.1
 done
-for op in ${OPS:-write read}; do
-	for size in ${SIZES:-4096 65536 1048576}; do
-		compare "$op" "$size"
-	done
-done
+sweep 4096 65536 1048576
 target_stop
