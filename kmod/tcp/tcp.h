@@ -31,7 +31,10 @@
 
 /* Module parameter: lanes of an endpoint, 1 to TE_TCP_MAX_LANES. */
 extern unsigned int te_tcp_lanes;
-/* Module parameter: endpoints without work are closed after so many seconds; 0: never. */
+/*
+ * Module parameter: endpoints without work are closed after so many seconds; 0: never.
+ * Another value counts from the next work of each on.
+ */
 extern unsigned int te_tcp_idle;
 /* Of the listeners of this node; set before te_tcp_init(). */
 extern unsigned short te_tcp_port;
