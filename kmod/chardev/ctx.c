@@ -194,6 +194,9 @@ int te_ioctl_stats(struct te_cmd *cmd)
 	stats->store_misses = te_count_sum(TE_NR_STORE_MISSES);
 	stats->store_evictions = te_count_sum(TE_NR_STORE_EVICTIONS);
 	stats->crc_errors = te_count_sum(TE_NR_CRC_ERRORS);
+	stats->endpoints_failed = te_count_sum(TE_NR_ENDPOINTS_FAILED);
+	stats->slices_no_rdma = te_count_sum(TE_NR_SLICES_NO_RDMA);
+	stats->slices_rdma_down = te_count_sum(TE_NR_SLICES_RDMA_DOWN);
 	return te_cmd_respond(cmd);
 }
 

@@ -11,6 +11,7 @@
 #include <linux/jiffies.h>
 #include <net/ipv6.h>
 
+#include "event/count.h"
 #include "fault/fault.h"
 #include "worker/internal.h"
 
@@ -46,6 +47,7 @@ static void ep_retire(struct te_worker *w, struct te_ep *ep, int error)
 /* The same when it went by itself: its rail is to blame, unless the peer refused. */
 static void ep_retire_failed(struct te_worker *w, struct te_ep *ep, int error)
 {
+	te_count(TE_NR_ENDPOINTS_FAILED, 1);
 	if (error != -EREMOTEIO)
 		te_rail_failed(ep->rail, &ep->rdev, error);
 	ep_retire(w, ep, error);

@@ -11,6 +11,7 @@
  * it must be sent again, and is taken out when it is doomed: by whoever doomed
  * it, as there may be no rail to do it.
  */
+#include "event/count.h"
 #include "worker/internal.h"
 
 /* Bytes of one turn. */
@@ -423,6 +424,20 @@ bool te_path_suits(struct te_rail *rail)
 	return found;
 }
 
+/* What goes by TCP that might have gone by RDMA, by the reason. */
+static void path_count_fallback_locked(struct te_path *path,
+				       const struct te_rail *rail,
+				       const struct te_task *task)
+{
+	bool down;
+
+	lockdep_assert_held(&path->lock);
+	if (te_rail_transport(rail) != TE_TCP || task->seg->transport != TE_ANY)
+		return;
+	down = path_best_rank_locked(path, TE_ANY, false) < te_rail_rank(rail);
+	te_count(down ? TE_NR_SLICES_RDMA_DOWN : TE_NR_SLICES_NO_RDMA, 1);
+}
+
 /* One slice of the first task of the flow that can go over the rail. */
 static enum te_cut flow_cut_locked(struct te_path *path, struct te_flow *flow,
 				   struct te_rail *rail, u32 rdev_id,
@@ -454,6 +469,7 @@ static enum te_cut flow_cut_locked(struct te_path *path, struct te_flow *flow,
 			break;
 		case TE_CUT_MORE:
 			flow->credit -= (*slice)->len;
+			path_count_fallback_locked(path, rail, task);
 			/* Its turn is over: behind the others of its context. */
 			if (flow->credit <= 0)
 				list_move_tail(&task->link, &flow->tasks);
@@ -461,8 +477,10 @@ static enum te_cut flow_cut_locked(struct te_path *path, struct te_flow *flow,
 		case TE_CUT_NOMEM:
 			return cut;
 		}
-		if (*slice)
+		if (*slice) {
 			flow->credit -= (*slice)->len;
+			path_count_fallback_locked(path, rail, task);
+		}
 		return cut;
 	}
 	return TE_CUT_MISFIT;

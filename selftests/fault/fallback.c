@@ -16,6 +16,8 @@
 
 #define LEN	(200 * KIB)
 #define NR	500
+/* Slices of one: two of 64 KiB, and what is left. */
+#define SLICES	3
 
 FIXTURE(fallback)
 {
@@ -95,6 +97,23 @@ static bool is_why(struct pair *p, bool able)
 	return !te_segment_route(p->ini, p->seg, &r) && r.forced == TE_ANY &&
 	       (r.known & 1 << TE_TCP) && (r.able & 1 << TE_TCP) &&
 	       !(r.able & 1 << TE_RDMA) == !able;
+}
+
+/* Slices that went by TCP since the last call, by the reason. */
+static struct fallbacks {
+	unsigned long long no_rdma, rdma_down;
+} fallbacks_new(void)
+{
+	static struct te_ioc_stats was;
+	struct fallbacks new;
+	struct te_ioc_stats s;
+
+	if (te_stats(&s))
+		return (struct fallbacks) { ~0ULL, ~0ULL };
+	new.no_rdma = s.slices_no_rdma - was.slices_no_rdma;
+	new.rdma_down = s.slices_rdma_down - was.slices_rdma_down;
+	was = s;
+	return new;
 }
 
 static int await_carrier(struct pair *p, int transport)
@@ -200,6 +219,7 @@ static void goes_and_comes(struct __test_metadata *_metadata,
 {
 	struct pair *p = &self->p;
 	unsigned long long was;
+	struct fallbacks f;
 
 	ASSERT_EQ(0, await_rdma(p));
 	EXPECT_EQ(TE_RDMA, carrier(p));
@@ -211,18 +231,24 @@ static void goes_and_comes(struct __test_metadata *_metadata,
 
 	/* A whole batch with no NIC at all, begun and ended so. */
 	was = wire_bytes();
+	fallbacks_new();
 	ASSERT_EQ(0, start(p, op, &self->batch));
 	EXPECT_EQ(0, finish(p, self->batch));
 	EXPECT_GT(LEN, wire_bytes() - was);
 	EXPECT_EQ(TE_TCP, carrier(p));
 	EXPECT_TRUE(is_why(p, false));
+	f = fallbacks_new();
+	EXPECT_EQ(SLICES * NR, f.no_rdma);
+	EXPECT_EQ(0, f.rdma_down);
 
 	ASSERT_EQ(0, nic_add(0) ?: nic_add(1));
 	EXPECT_EQ(0, await_rdma(p));
 	EXPECT_EQ(TE_RDMA, carrier(p));
 	was = wire_bytes();
+	fallbacks_new();
 	ASSERT_EQ(0, start(p, op, &self->batch));
 	EXPECT_EQ(0, finish(p, self->batch));
+	EXPECT_EQ(0, fallbacks_new().no_rdma);
 	/* A NIC that talks to itself sends nothing by wire, so half is a lot. */
 	EXPECT_LT(1ULL * NR * LEN / 4, wire_bytes() - was);
 
@@ -248,6 +274,7 @@ static void goes_silent(struct __test_metadata *_metadata,
 {
 	struct pair *p = &self->p;
 	unsigned long long was;
+	struct fallbacks f;
 
 	ASSERT_EQ(0, await_rdma(p));
 	ASSERT_EQ(0, start(p, op, &self->batch));
@@ -257,10 +284,14 @@ static void goes_silent(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, await_carrier(p, TE_TCP));
 
 	was = wire_bytes();
+	fallbacks_new();
 	ASSERT_EQ(0, start(p, op, &self->batch));
 	EXPECT_EQ(0, finish(p, self->batch));
 	EXPECT_GT(LEN, wire_bytes() - was);
 	EXPECT_EQ(0, await_carrier(p, TE_TCP));
+	f = fallbacks_new();
+	EXPECT_EQ(SLICES * NR, f.rdma_down);
+	EXPECT_EQ(0, f.no_rdma);
 
 	ASSERT_EQ(0, wire_loses("0%"));
 	EXPECT_EQ(0, await_rdma(p));
@@ -302,20 +333,46 @@ TEST_F_TIMEOUT(fallback, forced, SLOW)
 	EXPECT_EQ(0, pair_check(p));
 }
 
+/* What was meant for TCP falls back to nothing. */
+TEST_F_TIMEOUT(fallback, forced_tcp, SLOW)
+{
+	struct pair *p = &self->p;
+	uint32_t seg, own = p->seg;
+	struct fallbacks f;
+
+	ASSERT_EQ(0, setenv("TE_TRANSPORT", "tcp", 1));
+	ASSERT_EQ(0, te_open_segment(p->ini, p->name, &seg));
+	fallbacks_new();
+	p->seg = seg;
+	EXPECT_EQ(0, pair_xfer(p, TE_READ, 8 * KIB, 9 * KIB, LEN));
+	EXPECT_EQ(TE_TCP, carrier(p));
+	p->seg = own;
+	f = fallbacks_new();
+	EXPECT_EQ(0, f.no_rdma);
+	EXPECT_EQ(0, f.rdma_down);
+	EXPECT_EQ(0, te_segment_close(p->ini, seg));
+	EXPECT_EQ(0, pair_check(p));
+}
+
 /* No NIC may carry it, says the matrix, which is of NICs: TCP does. */
 TEST_F_TIMEOUT(fallback, no_nic_allowed, SLOW)
 {
 	static const size_t lengths[] = { 64, 4 * KIB, LEN };
 	struct pair *p = &self->p;
 	unsigned long long was;
+	struct fallbacks f;
 	size_t i;
 
 	ASSERT_EQ(0, pair_carry_only(p, "no_such_nic"));
 	was = wire_bytes();
+	fallbacks_new();
 	for (i = 0; i < ROWS(lengths); i++)
 		EXPECT_EQ(0, pair_xfer(p, TE_WRITE, 8 * KIB, 9 * KIB,
 				       lengths[i]));
 	EXPECT_GT(LEN, wire_bytes() - was);
+	f = fallbacks_new();
+	EXPECT_EQ(1 + 1 + SLICES, f.rdma_down);
+	EXPECT_EQ(0, f.no_rdma);
 	EXPECT_EQ(0, pair_carry_only(p, NULL));
 	EXPECT_EQ(0, pair_check(p));
 }

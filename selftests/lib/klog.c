@@ -38,17 +38,3 @@ int klog_wait(int fd, const char *a, const char *b)
 	printf("# not in the log: %s\n", a);
 	return -ETIME;
 }
-
-unsigned int klog_count(int fd, const char *what)
-{
-	unsigned int count = 0;
-	char line[1024];
-	ssize_t n;
-
-	/* EPIPE: some were lost; the next ones are there. */
-	while ((n = read(fd, line, sizeof(line) - 1)) >= 0 || errno == EPIPE) {
-		line[n < 0 ? 0 : n] = 0;
-		count += !!strstr(line, what);
-	}
-	return count;
-}

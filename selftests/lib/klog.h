@@ -12,7 +12,4 @@ void klog_skip(int fd);
 /* Waits for a line with @a, 0, or with @b if that is not NULL, 1; -ETIME, printed. */
 int klog_wait(int fd, const char *a, const char *b);
 
-/* How many lines with @what have come. */
-unsigned int klog_count(int fd, const char *what);
-
 #endif

@@ -287,6 +287,11 @@ struct te_ioc_info {
  * @store_evictions: out, endpoints without work given up for others
  * @crc_errors: out, slices that arrived here by TCP and did not match their
  *	checksum
+ * @endpoints_failed: out, endpoints of this node that failed by themselves: did
+ *	not connect, were refused, or broke
+ * @slices_no_rdma: out, slices that went by TCP, as no dev of this node and one of
+ *	the peer's speak RDMA; without segments that were opened for TCP
+ * @slices_rdma_down: out, the same, as none of those that do was able to
  */
 struct te_ioc_stats {
 	__u32 size;
@@ -310,6 +315,9 @@ struct te_ioc_stats {
 	__aligned_u64 store_misses;
 	__aligned_u64 store_evictions;
 	__aligned_u64 crc_errors;
+	__aligned_u64 endpoints_failed;
+	__aligned_u64 slices_no_rdma;
+	__aligned_u64 slices_rdma_down;
 };
 
 /**
@@ -754,7 +762,9 @@ TE_ASSERT(te_ioc_stats, sessions_lost, 104);
 TE_ASSERT(te_ioc_stats, endpoints_stored, 112);
 TE_ASSERT(te_ioc_stats, store_evictions, 144);
 TE_ASSERT(te_ioc_stats, crc_errors, 152);
-TE_ASSERT_SIZE(te_ioc_stats, 160);
+TE_ASSERT(te_ioc_stats, endpoints_failed, 160);
+TE_ASSERT(te_ioc_stats, slices_rdma_down, 176);
+TE_ASSERT_SIZE(te_ioc_stats, 184);
 TE_ASSERT(te_ioc_setup, status_bytes, 16);
 TE_ASSERT_SIZE(te_ioc_setup, 32);
 TE_ASSERT_SIZE(te_ioc_eventfd, 16);
