@@ -86,7 +86,8 @@ struct te_mr_map {
  * @base_subtree_last: belongs to @base_rb
  * @location: where its pages are, or what the process said; with a reference
  * @nr_regs: how often it was registered, protected by te_space.reg_lock
- * @nr_remote: of @refs, those of te_mr_find_remote(); te_space.lock
+ * @nr_remote: of @refs, those of te_mr_find_remote() and loans; te_space.lock
+ * @loans: te_mr_loan; te_space.lock
  * @nr_pages: pages pinned
  * @pages: @nr_pages entries, ascending address
  * @link: on te_mrs
@@ -110,12 +111,26 @@ struct te_mr {
 	u32 location;
 	u32 nr_regs;
 	u32 nr_remote;
+	struct list_head loans;
 	unsigned long nr_pages;
 	struct page **pages;
 	struct list_head link;
 	struct xarray maps;
 	struct te_space *space;
 	struct work_struct free_work;
+};
+
+/**
+ * struct te_mr_loan - pages of a region that others refer to for a while
+ * @mr: the region, referenced
+ * @link: on te_mr.loans
+ * @recall: the region has been taken out of its space, and its pages are to be let
+ *	go of as soon as may be: called once, under te_space.lock, must not sleep
+ */
+struct te_mr_loan {
+	struct te_mr *mr;
+	struct list_head link;
+	void (*recall)(struct te_mr_loan *loan);
 };
 
 /**
@@ -346,6 +361,17 @@ bool te_mr_key(struct te_mr *mr, u32 dev_id, u64 addr, u32 *key, u64 *io_addr,
 struct te_mr *te_mr_find_remote(struct te_space *space, u32 id, u32 access,
 				u64 addr, u64 len);
 void te_mr_put_remote(struct te_mr *mr);
+/**
+ * te_mr_lend() - keep a region for longer than a step of work
+ * @mr: from te_mr_find_remote(), whose reference stays the caller's
+ * @loan: with its @recall; the caller's memory, until te_mr_loan_end()
+ *
+ * Context: may sleep.
+ * Return: false: the region has been taken out of its space meanwhile.
+ */
+bool te_mr_lend(struct te_mr *mr, struct te_mr_loan *loan);
+/* Nobody refers to the pages any more, nor recalls it from now on. May sleep. */
+void te_mr_loan_end(struct te_mr_loan *loan);
 /**
  * te_mr_bvecs() - pages of a range of a region
  * @mr: the region; the caller keeps it

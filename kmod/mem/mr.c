@@ -118,6 +118,7 @@ static struct te_mr *mr_create(struct te_space *space,
 	mr->base_last = ask->base + (ask->len - 1);
 	mr->space = space;
 	xa_init(&mr->maps);
+	INIT_LIST_HEAD(&mr->loans);
 	INIT_WORK(&mr->free_work, mr_free_work);
 
 	ret = te_pin(mr);
@@ -168,6 +169,14 @@ static int mr_publish(struct te_mr *mr)
 	return ret < 0 ? ret : 0;
 }
 
+static void mr_recall_locked(struct te_mr *mr)
+{
+	struct te_mr_loan *loan;
+
+	list_for_each_entry(loan, &mr->loans, link)
+		loan->recall(loan);
+}
+
 static void mr_unpublish_locked(struct te_mr *mr)
 {
 	struct te_space *space = mr->space;
@@ -177,6 +186,7 @@ static void mr_unpublish_locked(struct te_mr *mr)
 	mr_tree_remove(mr, &space->tree);
 	mr_base_tree_remove(mr, &space->base_tree);
 	mr_news_locked(mr, true);
+	mr_recall_locked(mr);
 }
 
 /* Who does not say where a region is agrees with who did. */
@@ -343,6 +353,34 @@ void te_mr_put_remote(struct te_mr *mr)
 	te_space_put(space);
 }
 
+bool te_mr_lend(struct te_mr *mr, struct te_mr_loan *loan)
+{
+	struct te_space *space = mr->space;
+	bool ok;
+
+	mutex_lock(&space->lock);
+	/* Else nobody would recall it any more. */
+	ok = xa_load(&space->mrs, mr->id) == mr;
+	if (ok) {
+		loan->mr = mr;
+		list_add(&loan->link, &mr->loans);
+		mr->nr_remote++;
+		te_mr_get(mr);
+	}
+	mutex_unlock(&space->lock);
+	return ok;
+}
+
+void te_mr_loan_end(struct te_mr_loan *loan)
+{
+	struct te_space *space = loan->mr->space;
+
+	mutex_lock(&space->lock);
+	list_del(&loan->link);
+	mutex_unlock(&space->lock);
+	te_mr_put_remote(loan->mr);
+}
+
 u32 te_mr_bvecs(const struct te_mr *mr, u64 off, u32 len, struct bio_vec *bv,
 		u32 max, u32 *bytes)
 {
@@ -400,6 +438,7 @@ void te_mr_drop_all(struct te_space *space)
 	mutex_lock(&space->lock);
 	xa_for_each(&space->mrs, id, mr) {
 		xa_erase(&space->mrs, id);
+		mr_recall_locked(mr);
 		te_mr_put(mr);
 		cond_resched();
 	}

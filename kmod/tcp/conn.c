@@ -47,6 +47,9 @@ enum te_tcp_step {
 	TE_TCP_GIVE,		/* READ: its bytes go out */
 };
 
+/* Shorter answers are copied: that costs less than a loan (msg_zerocopy.rst). */
+#define TE_TCP_LEND		SZ_16K
+
 /* te_tcp_conn.bits */
 #define TE_TCP_CLOSING		0
 
@@ -54,6 +57,7 @@ enum te_tcp_step {
  * struct te_tcp_conn - a lane, answering side
  * @conn: on its peer's list
  * @lane: its socket
+ * @ref: the work's, until the lane has ended, and one for each loan
  * @peer: whose it is; holds a reference
  * @bits: TE_TCP_CLOSING
  * @work: serves it, and frees it in the end
@@ -62,11 +66,13 @@ enum te_tcp_step {
  * @step: te_tcp_step; the work's, like all below
  * @req: request that is served
  * @off: bytes of it that have come or gone
+ * @loan: what its bytes go out with; NULL: copies of them do
  * @crc: its requests shall have checksums
  */
 struct te_tcp_conn {
 	struct te_conn conn;
 	struct te_tcp_lane lane;
+	struct kref ref;
 	struct te_peer *peer;
 	unsigned long bits;
 	struct delayed_work work;
@@ -75,6 +81,7 @@ struct te_tcp_conn {
 	enum te_tcp_step step;
 	struct te_msg_lane req;
 	u32 off;
+	struct te_tcp_loan *loan;
 	bool crc;
 };
 
@@ -115,14 +122,60 @@ static void conn_destroy(struct te_tcp_conn *tc)
 		wake_up(&te_tcp_conns_gone);
 }
 
-/* From the work: nobody else is left that could queue it afterwards. */
+/* By its work. Nobody is left that could queue it again. */
+static void conn_release(struct kref *ref)
+{
+	struct te_tcp_conn *tc = container_of(ref, struct te_tcp_conn, ref);
+
+	cancel_delayed_work(&tc->work);
+	conn_destroy(tc);
+}
+
+/* By its last loan's. The lane has ended. */
+static void conn_release_late(struct kref *ref)
+{
+	struct te_tcp_conn *tc = container_of(ref, struct te_tcp_conn, ref);
+
+	cancel_delayed_work_sync(&tc->work);
+	conn_destroy(tc);
+}
+
+static void conn_settle_loan(struct te_tcp_conn *tc)
+{
+	if (tc->loan)
+		te_tcp_loan_put(tc->loan);
+	tc->loan = NULL;
+}
+
+/* From the work, which has nothing to do afterwards, should a loan queue it. */
 static void conn_end(struct te_tcp_conn *tc)
 {
 	te_tcp_close(&tc->lane);
 	te_peer_del_conn(tc->peer, &tc->conn);
-	cancel_delayed_work(&tc->work);
-	conn_destroy(tc);
+	conn_settle_loan(tc);
+	kref_put(&tc->ref, conn_release);
 }
+
+/* What has not been sent is thrown away with the lane. */
+static void conn_loan_recall(void *owner)
+{
+	struct te_tcp_conn *tc = owner;
+
+	set_bit(TE_TCP_CLOSING, &tc->bits);
+	conn_kick(tc);
+}
+
+static void conn_loan_ended(void *owner)
+{
+	struct te_tcp_conn *tc = owner;
+
+	kref_put(&tc->ref, conn_release_late);
+}
+
+static const struct te_tcp_loan_ops conn_loan_ops = {
+	.recall = conn_loan_recall,
+	.ended = conn_loan_ended,
+};
 
 static u32 refusal(long error)
 {
@@ -333,6 +386,16 @@ static int conn_say(struct te_tcp_conn *tc)
 	return sizeof(tc->lane.tx);
 }
 
+/* For an answer that is long enough, if the socket may be given pages. */
+static void conn_lend(struct te_tcp_conn *tc, struct te_mr *mr)
+{
+	if (tc->req.length < TE_TCP_LEND || !te_tcp_lends(tc->peer))
+		return;
+	tc->loan = te_tcp_loan_make(mr, tc, &conn_loan_ops);
+	if (tc->loan)
+		kref_get(&tc->ref);
+}
+
 /* A region that went after the answer began cannot be taken back: end the lane. */
 static int conn_give(struct te_tcp_conn *tc)
 {
@@ -345,13 +408,18 @@ static int conn_give(struct te_tcp_conn *tc)
 		return -ESTALE;
 	nr = te_mr_bvecs(mr, tc->req.addr - mr->base + tc->off, left,
 			 tc->lane.bv, TE_TCP_BVECS, &bytes);
-	ret = te_tcp_send_pages(&tc->lane, nr, bytes, NULL);
+	if (!tc->off && !tc->loan)
+		conn_lend(tc, mr);
+	ret = te_tcp_send_pages(&tc->lane, nr, bytes,
+				tc->loan ? te_tcp_loan_ubuf(tc->loan) : NULL);
 	te_mr_put_remote(mr);
 	if (ret < 0)
 		return ret;
 	tc->off += ret;
-	if (tc->off == tc->req.length)
+	if (tc->off == tc->req.length) {
+		conn_settle_loan(tc);
 		tc->step = TE_TCP_REQUEST;
+	}
 	return ret;
 }
 
@@ -407,6 +475,9 @@ static void conn_work(struct work_struct *work)
 	u32 cost = 0;
 	int ret;
 
+	/* It has ended, and somebody was late. */
+	if (!tc->lane.sock)
+		return;
 	while (cost < TE_TCP_BUDGET) {
 		if (test_bit(TE_TCP_CLOSING, &tc->bits)) {
 			conn_end(tc);
@@ -455,6 +526,7 @@ static struct te_tcp_conn *conn_create(struct te_peer *peer,
 	tc = kzalloc(sizeof(*tc), GFP_KERNEL);
 	if (!tc)
 		return NULL;
+	kref_init(&tc->ref);
 	tc->conn.kill = conn_kill;
 	INIT_LIST_HEAD(&tc->conn.link);
 	tc->peer = peer;

@@ -10,10 +10,6 @@
  * the mover take back what was on the way. That may take as long as somebody's queue
  * holds a packet; nobody waits for it but those tasks.
  *
- * What is copied as it is sent: within the node, where the network stack would copy
- * it later (skb_orphan_frags_rx()); in namespaces of users, who may build queues as
- * they like; with MTU probing, which takes pages over without telling (tcp_mtu_probe()).
- *
  * Slices on a lane stand in the order in which they are sent, which is that of
  * the answers. One lane that is lost takes its endpoint with it: its first slice
  * counts that as a failure, the others are sent again for nothing.
@@ -428,20 +424,11 @@ static struct te_slice *asker_after(struct te_tcp_asker *asker,
 		NULL : list_next_entry(slice, link);
 }
 
-/* What pages are sent with; NULL: copies of them are, see above. */
-static struct ubuf_info *asker_ubuf(struct te_tcp_asker *asker)
-{
-	struct te_peer *peer = asker->ep->ep.peer;
-
-	return peer->own || peer->net->user_ns != &init_user_ns ||
-	       READ_ONCE(peer->net->ipv4.sysctl_tcp_mtu_probing) ?
-	       NULL : &asker->ep->ubuf;
-}
-
 /* All that is to be sent. Return: 0, -EAGAIN, or what ends the lane. */
 static int asker_say(struct te_tcp_asker *asker)
 {
-	struct ubuf_info *ubuf = asker_ubuf(asker);
+	struct te_tcp_ep *tep = asker->ep;
+	struct ubuf_info *ubuf = te_tcp_lends(tep->ep.peer) ? &tep->ubuf : NULL;
 	struct te_slice *slice;
 	u32 nr, bytes;
 	int ret;

@@ -38,6 +38,12 @@ int te_tcp_send_pages(struct te_tcp_lane *lane, u32 nr, u32 len,
 	return sock_sendmsg(lane->sock, &msg);
 }
 
+bool te_tcp_lends(const struct te_peer *peer)
+{
+	return !peer->own && peer->net->user_ns == &init_user_ns &&
+	       !READ_ONCE(peer->net->ipv4.sysctl_tcp_mtu_probing);
+}
+
 static int sock_recv(struct socket *sock, struct msghdr *msg, int flags)
 {
 	int ret;

@@ -7,13 +7,15 @@
  *   lane.c  a lane's socket: headers and pages in and out, either side
  *   ep.c    asking: endpoints; the mover alone reads and writes their lanes
  *   conn.c  answering: lanes of peers; a work item each, one at a time
+ *   loan.c  answering: regions whose pages are on their way
  *
  * A lane carries requests one way and answers the other, in the same order, see
- * struct te_wire_lane. What a WRITE sends is not copied, as a rule: its answer says
- * that the peer has read it all, and an endpoint that is given up is dead only when no
- * socket buffer on this node refers to a page of it (struct ubuf_info). After a good
- * answer a copy of a packet that TCP sent twice may still do, which the peer throws
- * away unseen. What answers a READ is copied, so that a region can be revoked at once.
+ * struct te_wire_lane. What is sent is not copied, as a rule. The answer to a WRITE
+ * says that the peer has read it all, and an endpoint that is given up is dead only
+ * when no socket buffer on this node refers to a page of it (struct ubuf_info). After a
+ * good answer a copy of a packet that TCP sent twice may still do, which the peer throws
+ * away unseen. What answers a READ is lent by its region, which is not unregistered
+ * before it has all back; so as not to wait for a peer, lanes that hold some end then.
  */
 #ifndef TE_TCP_H
 #define TE_TCP_H
@@ -91,6 +93,13 @@ int te_tcp_send(struct socket *sock, const void *buf, u32 len, bool more);
  */
 int te_tcp_send_pages(struct te_tcp_lane *lane, u32 nr, u32 len,
 		      struct ubuf_info *ubuf);
+/*
+ * May pages themselves be sent to the peer? Copies are: within the node, where the
+ * network stack would copy them later (skb_orphan_frags_rx()); in namespaces of users,
+ * who may build queues as they like; with MTU probing, which takes pages over without
+ * telling (tcp_mtu_probe()).
+ */
+bool te_tcp_lends(const struct te_peer *peer);
 /* Return: bytes, -EAGAIN, -ECONNRESET also for the end of the stream. */
 int te_tcp_recv(struct socket *sock, void *buf, u32 len);
 /* The same into the first @nr pages of @lane->bv. */
@@ -139,6 +148,36 @@ void te_tcp_post(struct te_ep *ep, struct list_head *slices,
 		 struct list_head *finished);
 u32 te_tcp_poll(struct te_mover *mover, struct list_head *finished);
 bool te_tcp_arm(struct te_mover *mover);
+
+/* ---- loan.c */
+/**
+ * struct te_tcp_loan_ops - what the owner of a loan is told
+ * @recall: the region is being unregistered: the socket is to throw away what it
+ *	holds; must not sleep
+ * @ended: nobody refers to the pages any more, and there is no recall from now on;
+ *	may sleep
+ */
+struct te_tcp_loan_ops {
+	void (*recall)(void *owner);
+	void (*ended)(void *owner);
+};
+
+struct te_tcp_loan;
+/**
+ * te_tcp_loan_make() - pages of a region that will be on their way
+ * @mr: the region; the caller keeps a reference meanwhile
+ * @owner: for @ops; exists until te_tcp_loan_ops.ended
+ * @ops: of the owner
+ *
+ * Context: may sleep.
+ * Return: a loan for te_tcp_loan_put(), or NULL: no memory, or the region is going.
+ */
+struct te_tcp_loan *te_tcp_loan_make(struct te_mr *mr, void *owner,
+				     const struct te_tcp_loan_ops *ops);
+/* For te_tcp_send_pages(). */
+struct ubuf_info *te_tcp_loan_ubuf(struct te_tcp_loan *loan);
+/* All of it has been sent, or none will be any more. */
+void te_tcp_loan_put(struct te_tcp_loan *loan);
 
 /* ---- conn.c */
 /* For te_session_set_lane(). */

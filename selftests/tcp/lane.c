@@ -6,7 +6,6 @@
  * and others are served.
  */
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -16,103 +15,22 @@
 #include <unistd.h>
 
 #include "lib/test.h"
+#include "lib/asker.h"
 #include "lib/pair.h"
 #include "lib/sock.h"
 #include "lib/stranger.h"
 
-/* What the session tells of the region: a good READ of all of it, and more. */
-struct told {
-	int session;
-	uint64_t token, boot_gen, base, length;
-	uint32_t segment, mr_id, key;
-};
-
 FIXTURE(lane)
 {
 	struct pair p;
-	struct told t;
+	struct asker t;
 };
-
-static int ask_for(int fd, const char *name)
-{
-	unsigned char payload[16 + 64] = { 0 };
-	uint32_t words[] = { htole32(1), 0, htole32(strlen(name)), 0 };
-
-	memcpy(payload, words, sizeof(words));
-	memcpy(payload + sizeof(words), name, strlen(name));
-	return stranger_send(fd, SEG_OPEN, payload,
-			     sizeof(words) + strlen(name));
-}
-
-/* The description: one region, and its key on the dev that is TCP. */
-static int hear_of(struct told *t)
-{
-	static unsigned char f[HEADER + 65536];
-	unsigned char *p = f + HEADER;
-	uint32_t tcp = ~0U, shift[32] = { 0 }, page_off = 0, mask = 0;
-	uint32_t i, dev, at = 0;
-
-	do {
-		if (stranger_receive(t->session, f, sizeof(f)) < 0)
-			return -EPIPE;
-		switch (f[4]) {
-		case SEG_OPENED:
-			if (get32(p + 4))
-				return -ENOENT;
-			t->segment = get32(p + 8);
-			break;
-		case SEG_DEVS:
-			for (i = 0; i < get32(p + 4); i++) {
-				dev = get32(p + 8 + 32 * i + 20);
-				shift[dev & 31] = p[8 + 32 * i + 18];
-				if (p[8 + 32 * i + 28] == 1)
-					tcp = dev;
-			}
-			break;
-		case SEG_MRS:
-			t->base = get64(p + 8);
-			t->length = get64(p + 16);
-			t->mr_id = get32(p + 24);
-			page_off = get32(p + 32);
-			mask = get32(p + 36);
-			break;
-		case SEG_KEYS:
-			for (dev = 0; dev < tcp && tcp < 32; dev++)
-				if (mask & 1U << dev)
-					at += ((page_off + t->length - 1) >>
-					       shift[dev]) + 1;
-			t->key = get32(p + 16 + 4 * at);
-			break;
-		}
-	} while (f[4] != SEG_READY);
-	return tcp < 32 ? 0 : -ENODEV;
-}
-
-/* A session as te would have it, and the segment of the pair over it. */
-static int begin(struct told *t, const char *name)
-{
-	static unsigned char hello[4096], reply[4096];
-	long n = stranger_catch_hello(hello, sizeof(hello));
-
-	if (n < HEADER)
-		return -EIO;
-	t->boot_gen = get64(hello + HEADER + 32);
-	t->session = sock_connect(te_peer_addr(), TE_DEFAULT_PORT);
-	if (t->session < 0)
-		return t->session;
-	if (sock_send(t->session, hello, n) ||
-	    stranger_receive(t->session, reply, sizeof(reply)) < 0 ||
-	    get32(reply + HEADER))
-		return -EPROTO;
-	t->token = get64(reply + HEADER + 48);
-	return ask_for(t->session, name) ?: hear_of(t);
-}
 
 FIXTURE_SETUP(lane)
 {
 	ASSERT_EQ(0, te_settle());
 	ASSERT_EQ(0, pair_open(&self->p, NULL));
-	ASSERT_EQ(0, begin(&self->t, self->p.name));
+	ASSERT_EQ(0, asker_begin(&self->t, self->p.name));
 	ASSERT_EQ((uintptr_t)self->p.remote.p + self->p.margin, self->t.base);
 }
 
@@ -126,77 +44,6 @@ FIXTURE_TEARDOWN(lane)
 	EXPECT_EQ(0, te_settle_all());
 }
 
-static struct lane_hello hello_of(const struct told *t)
-{
-	return (struct lane_hello) {
-		.magic = htole32(CONN_MAGIC), .version = 1, .kind = 3,
-		.length = sizeof(struct lane_hello),
-		.token = htole64(t->token), .boot_gen = htole64(t->boot_gen),
-		.nr = htole16(1), .number = htole64(1),
-	};
-}
-
-/* fd, or what te said to the hello, negative; -EPIPE: nothing. */
-static int lane_with(const struct lane_hello *h)
-{
-	int fd = sock_connect(te_peer_addr(), TE_DEFAULT_PORT), one = 1;
-	unsigned char reply[32];
-	int ret = fd;
-
-	if (fd < 0)
-		return fd;
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	ret = sock_send(fd, h, sizeof(*h));
-	if (!ret && sock_receive(fd, reply, sizeof(reply), TE_WAIT_MS) !=
-		    sizeof(reply))
-		ret = -EPIPE;
-	if (!ret)
-		ret = -(int)get32(reply + 8);
-	if (!ret)
-		return fd;
-	close(fd);
-	return ret;
-}
-
-static int lane_open(const struct told *t)
-{
-	struct lane_hello h = hello_of(t);
-
-	return lane_with(&h);
-}
-
-static struct frame request(const struct told *t, uint8_t type, uint64_t off,
-			    uint32_t len)
-{
-	return (struct frame) {
-		.magic = htole32(LANE_MAGIC), .type = type,
-		.tag = htole32(0x1234), .segment = htole32(t->segment),
-		.mr_id = htole32(t->mr_id), .key = htole32(t->key),
-		.length = htole32(len), .addr = htole64(t->base + off),
-	};
-}
-
-/* Its status; with OK and a READ, the bytes are at @buf. Negative: the lane ended. */
-static int ask(int fd, const struct frame *f, unsigned char *buf)
-{
-	uint32_t len = le32toh(f->length);
-	struct frame a;
-	int ret;
-
-	ret = sock_send(fd, f, sizeof(*f));
-	if (!ret && f->type == WRITE)
-		ret = sock_send(fd, buf, len);
-	if (ret || sock_receive(fd, &a, sizeof(a), TE_WAIT_MS) != sizeof(a))
-		return -EPIPE;
-	if (a.magic != htole32(LANE_MAGIC) || a.type != f->type + 1 ||
-	    a.tag != f->tag || a.length != f->length)
-		return -EPROTO;
-	if (!a.status && f->type == READ &&
-	    sock_receive(fd, buf, len, TE_WAIT_MS) != (long)len)
-		return -EPIPE;
-	return le32toh(a.status);
-}
-
 /* Until te has so many, of this node's endpoints and of lanes to it. */
 static int await_lanes(uint64_t nr)
 {
@@ -205,11 +52,11 @@ static int await_lanes(uint64_t nr)
 }
 
 /* It still does what it should. */
-static int lane_works(int fd, const struct told *t, struct pair *p)
+static int lane_works(int fd, const struct asker *t, struct pair *p)
 {
 	static unsigned char buf[LANE_MAX];
-	struct frame f = request(t, READ, 100, 5000);
-	int ret = ask(fd, &f, buf);
+	struct frame f = asker_request(t, READ, 100, 5000);
+	int ret = asker_ask(fd, &f, buf);
 
 	return ret ?: memcmp(buf, p->remote.p + p->margin + 100, 5000);
 }
@@ -219,12 +66,12 @@ TEST_F_TIMEOUT(lane, good_requests, SLOW)
 	static unsigned char buf[LANE_MAX];
 	struct pair *p = &self->p;
 	struct frame f;
-	int fd = lane_open(&self->t);
+	int fd = asker_lane(&self->t);
 
 	ASSERT_LE(0, fd);
 	pattern_fill(buf, LANE_MAX, 5);
-	f = request(&self->t, WRITE, 4096 - 7, LANE_MAX);
-	EXPECT_EQ(OK, ask(fd, &f, buf));
+	f = asker_request(&self->t, WRITE, 4096 - 7, LANE_MAX);
+	EXPECT_EQ(OK, asker_ask(fd, &f, buf));
 	memcpy(p->remote.want + p->margin + 4096 - 7, buf, LANE_MAX);
 	EXPECT_EQ(0, pair_check(p));
 	EXPECT_EQ(0, lane_works(fd, &self->t, p));
@@ -251,7 +98,7 @@ static const struct refused {
 TEST_F_TIMEOUT(lane, refused, SLOW)
 {
 	static unsigned char buf[LANE_MAX];
-	int fd = lane_open(&self->t), type;
+	int fd = asker_lane(&self->t), type;
 	size_t i;
 
 	ASSERT_LE(0, fd);
@@ -265,13 +112,13 @@ TEST_F_TIMEOUT(lane, refused, SLOW)
 			r.off = self->t.length;
 		}
 		for (type = READ; type <= WRITE; type += WRITE - READ) {
-			struct frame f = request(&self->t, type, r.off, r.len);
+			struct frame f = asker_request(&self->t, type, r.off, r.len);
 
 			f.segment = htole32(self->t.segment + r.segment);
 			f.mr_id = htole32(self->t.mr_id + r.mr_id);
 			f.key = htole32(self->t.key + r.key);
 			memset(buf, 0xee, r.len);
-			EXPECT_ROW(r.status, ask(fd, &f, buf), "%s, type %d",
+			EXPECT_ROW(r.status, asker_ask(fd, &f, buf), "%s, type %d",
 				   r.desc, type);
 			EXPECT_ROW(0, lane_works(fd, &self->t, &self->p),
 				   "%s, type %d", r.desc, type);
@@ -286,18 +133,18 @@ TEST_F_TIMEOUT(lane, wrong_direction, SLOW)
 	struct pair_opts o = { .remote_access = TE_REMOTE_READ };
 	unsigned char buf[64] = { 0 };
 	struct frame f;
-	struct told t;
+	struct asker t;
 	struct pair p;
 	int fd;
 
 	ASSERT_EQ(0, pair_open(&p, &o));
-	ASSERT_EQ(0, begin(&t, p.name));
-	fd = lane_open(&t);
+	ASSERT_EQ(0, asker_begin(&t, p.name));
+	fd = asker_lane(&t);
 	ASSERT_LE(0, fd);
-	f = request(&t, WRITE, 0, sizeof(buf));
-	EXPECT_EQ(REFUSED, ask(fd, &f, buf));
+	f = asker_request(&t, WRITE, 0, sizeof(buf));
+	EXPECT_EQ(REFUSED, asker_ask(fd, &f, buf));
 	f.type = READ;
-	EXPECT_EQ(OK, ask(fd, &f, buf));
+	EXPECT_EQ(OK, asker_ask(fd, &f, buf));
 	EXPECT_EQ(0, pair_check(&p));
 	close(fd);
 	close(t.session);
@@ -331,7 +178,7 @@ static const struct broken {
 
 TEST_F_TIMEOUT(lane, broken, SLOW)
 {
-	int good = lane_open(&self->t), fd;
+	int good = asker_lane(&self->t), fd;
 	struct te_ioc_stats before, after;
 	size_t i;
 
@@ -340,10 +187,10 @@ TEST_F_TIMEOUT(lane, broken, SLOW)
 	/* It is the peer's, and no endpoint of ours. */
 	EXPECT_EQ(0, before.endpoints_draining);
 	for (i = 0; i < ROWS(broken); i++) {
-		struct frame f = request(&self->t, WRITE, 0, 4096);
+		struct frame f = asker_request(&self->t, WRITE, 0, 4096);
 		uint64_t value = htole64(broken[i].value);
 
-		fd = lane_open(&self->t);
+		fd = asker_lane(&self->t);
 		ASSERT_LE(0, fd);
 		memcpy((char *)&f + broken[i].at, &value, broken[i].len);
 		EXPECT_ROW(0, sock_send(fd, &f, sizeof(f)), "%s",
@@ -364,7 +211,7 @@ TEST_F_TIMEOUT(lane, cut_anywhere, SLOW)
 {
 	struct linger hard = { .l_onoff = 1 };
 	unsigned char msg[sizeof(struct frame) + 200];
-	struct frame f = request(&self->t, WRITE, 300, 200);
+	struct frame f = asker_request(&self->t, WRITE, 300, 200);
 	unsigned char *at = self->p.remote.p + self->p.margin + 300;
 	struct te_ioc_stats before, after;
 	size_t cut;
@@ -375,7 +222,7 @@ TEST_F_TIMEOUT(lane, cut_anywhere, SLOW)
 	memcpy(msg + sizeof(f), at, 200);
 	ASSERT_EQ(0, te_stats(&before));
 	for (cut = 0; cut < sizeof(msg); cut++) {
-		fd = lane_open(&self->t);
+		fd = asker_lane(&self->t);
 		ASSERT_LE(0, fd);
 		EXPECT_EQ(0, sock_send(fd, msg, cut));
 		if (cut & 1)
@@ -392,10 +239,10 @@ TEST_F_TIMEOUT(lane, cut_anywhere, SLOW)
 
 TEST_F_TIMEOUT(lane, byte_by_byte, SLOW)
 {
-	struct frame f = request(&self->t, WRITE, 1000, 300), a;
+	struct frame f = asker_request(&self->t, WRITE, 1000, 300), a;
 	unsigned char msg[sizeof(f) + 300];
 	size_t i;
-	int fd = lane_open(&self->t);
+	int fd = asker_lane(&self->t);
 
 	ASSERT_LE(0, fd);
 	memcpy(msg, &f, sizeof(f));
@@ -430,8 +277,8 @@ static long tcp_mem(void)
  */
 TEST_F_TIMEOUT(lane, reads_nothing, SLOW)
 {
-	struct frame f = request(&self->t, READ, 0, LANE_MAX);
-	int fd = lane_open(&self->t), good = lane_open(&self->t), i, ret = 0;
+	struct frame f = asker_request(&self->t, READ, 0, LANE_MAX);
+	int fd = asker_lane(&self->t), good = asker_lane(&self->t), i, ret = 0;
 	struct pollfd pfd = { .fd = fd };
 	struct te_ioc_stats before, after;
 	long had = tcp_mem();
@@ -463,31 +310,31 @@ TEST_F_TIMEOUT(lane, checksums, SLOW)
 	struct te_ioc_stats before, after;
 	struct pair *p = &self->p;
 	struct frame f, a;
-	int fd = lane_open(&self->t);
+	int fd = asker_lane(&self->t);
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, te_stats(&before));
 	pattern_fill(buf, LANE_MAX, 6);
-	f = request(&self->t, WRITE, 4096 - 7, LANE_MAX);
+	f = asker_request(&self->t, WRITE, 4096 - 7, LANE_MAX);
 	f.flags = WITH_CRC;
 	f.crc = htole32(stranger_crc(buf, LANE_MAX));
-	EXPECT_EQ(OK, ask(fd, &f, buf));
+	EXPECT_EQ(OK, asker_ask(fd, &f, buf));
 	memcpy(p->remote.want + p->margin + 4096 - 7, buf, LANE_MAX);
 	f.crc ^= htole32(1U << 31);
-	EXPECT_EQ(CRC, ask(fd, &f, buf));
+	EXPECT_EQ(CRC, asker_ask(fd, &f, buf));
 	/* For one byte, too, and not for bytes that may not be there. */
-	f = request(&self->t, WRITE, 5, 1);
+	f = asker_request(&self->t, WRITE, 5, 1);
 	f.flags = WITH_CRC;
 	f.crc = htole32(stranger_crc(buf, 1) ^ 1);
-	EXPECT_EQ(CRC, ask(fd, &f, buf));
+	EXPECT_EQ(CRC, asker_ask(fd, &f, buf));
 	p->remote.want[p->margin + 5] = buf[0];
-	f = request(&self->t, WRITE, self->t.length, 1);
+	f = asker_request(&self->t, WRITE, self->t.length, 1);
 	f.flags = WITH_CRC;
-	EXPECT_EQ(REFUSED, ask(fd, &f, buf));
+	EXPECT_EQ(REFUSED, asker_ask(fd, &f, buf));
 	ASSERT_EQ(0, te_stats(&after));
 	EXPECT_EQ(2, after.crc_errors - before.crc_errors);
 
-	f = request(&self->t, READ, 100, 5000);
+	f = asker_request(&self->t, READ, 100, 5000);
 	f.flags = WITH_CRC;
 	ASSERT_EQ(0, sock_send(fd, &f, sizeof(f)));
 	ASSERT_EQ((long)sizeof(a), sock_receive(fd, &a, sizeof(a), TE_WAIT_MS));
@@ -501,27 +348,27 @@ TEST_F_TIMEOUT(lane, checksums, SLOW)
 
 TEST_F_TIMEOUT(lane, hellos, SLOW)
 {
-	struct lane_hello h = hello_of(&self->t);
+	struct lane_hello h = asker_hello(&self->t);
 	struct te_ioc_stats before, after;
 
 	ASSERT_EQ(0, te_stats(&before));
 	h.token ^= 1;
-	EXPECT_EQ(-TOKEN, lane_with(&h));
-	h = hello_of(&self->t);
+	EXPECT_EQ(-TOKEN, asker_lane_with(&h));
+	h = asker_hello(&self->t);
 	h.boot_gen ^= htole64(1);
-	EXPECT_EQ(-GENERATION, lane_with(&h));
-	h = hello_of(&self->t);
+	EXPECT_EQ(-GENERATION, asker_lane_with(&h));
+	h = asker_hello(&self->t);
 	h.kind = 1;
-	EXPECT_EQ(-PROTO, lane_with(&h));
-	h = hello_of(&self->t);
+	EXPECT_EQ(-PROTO, asker_lane_with(&h));
+	h = asker_hello(&self->t);
 	h.version = 99;
-	EXPECT_EQ(-PROTO, lane_with(&h));
-	h = hello_of(&self->t);
+	EXPECT_EQ(-PROTO, asker_lane_with(&h));
+	h = asker_hello(&self->t);
 	h.nr = 0;
-	EXPECT_EQ(-PROTO, lane_with(&h));
-	h = hello_of(&self->t);
+	EXPECT_EQ(-PROTO, asker_lane_with(&h));
+	h = asker_hello(&self->t);
 	h.number = 0;
-	EXPECT_EQ(-PROTO, lane_with(&h));
+	EXPECT_EQ(-PROTO, asker_lane_with(&h));
 	ASSERT_EQ(0, te_stats(&after));
 	EXPECT_EQ(6, after.sessions_refused - before.sessions_refused);
 }
@@ -530,7 +377,7 @@ TEST_F_TIMEOUT(lane, hellos, SLOW)
 TEST_F_TIMEOUT(lane, cut_hellos, SLOW)
 {
 	enum { NR = sizeof(struct lane_hello) - 1 };
-	struct lane_hello h = hello_of(&self->t);
+	struct lane_hello h = asker_hello(&self->t);
 	struct te_ioc_stats before, after;
 	int fd[NR], i;
 
@@ -565,7 +412,7 @@ static const char http[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 /* The first bytes of a connection are those of something else. */
 TEST_F_TIMEOUT(lane, no_hellos, SLOW)
 {
-	struct frame f = request(&self->t, WRITE, 0, 100);
+	struct frame f = asker_request(&self->t, WRITE, 0, 100);
 	unsigned char write[sizeof(f) + 100] = { 0 };
 	const struct {
 		const char *desc;
@@ -609,17 +456,17 @@ TEST_F_TIMEOUT(lane, limit, SLOW)
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &many));
 	ASSERT_EQ(0, te_stats(&before));
 	for (i = 0; i < NR; i++) {
-		fd[i] = lane_open(&self->t);
+		fd[i] = asker_lane(&self->t);
 		ASSERT_LE(0, fd[i]);
 	}
-	EXPECT_EQ(-LIMIT, lane_open(&self->t));
+	EXPECT_EQ(-LIMIT, asker_lane(&self->t));
 	ASSERT_EQ(0, te_stats(&after));
 	EXPECT_EQ(1, after.sessions_refused - before.sessions_refused);
 	for (i = 0; i < NR; i++)
 		MUST(lane_works(fd[i], &self->t, &self->p));
 	close(fd[0]);
 	ASSERT_EQ(0, await_lanes(before.endpoints + NR - 1));
-	fd[0] = lane_open(&self->t);
+	fd[0] = asker_lane(&self->t);
 	ASSERT_LE(0, fd[0]);
 	EXPECT_EQ(0, lane_works(fd[0], &self->t, &self->p));
 	for (i = 0; i < NR; i++)
@@ -632,22 +479,22 @@ TEST_F_TIMEOUT(lane, limit, SLOW)
  */
 TEST_F_TIMEOUT(lane, given_up, SLOW)
 {
-	struct lane_hello h = hello_of(&self->t);
-	struct frame f = request(&self->t, WRITE, 3000, 1000);
+	struct lane_hello h = asker_hello(&self->t);
+	struct frame f = asker_request(&self->t, WRITE, 3000, 1000);
 	unsigned char *want = self->p.remote.want + self->p.margin + 3000;
 	unsigned char bytes[1000];
-	int old = lane_open(&self->t), other, later, fd;
+	int old = asker_lane(&self->t), other, later, fd;
 
 	h.dev_id = htole32(5);
-	other = lane_with(&h);
+	other = asker_lane_with(&h);
 	ASSERT_LE(0, old);
 	ASSERT_LE(0, other);
 	pattern_fill(bytes, sizeof(bytes), 8);
 	ASSERT_EQ(0, sock_send(old, &f, sizeof(f)));
 	ASSERT_EQ(0, sock_send(old, bytes, 500));
-	h = hello_of(&self->t);
+	h = asker_hello(&self->t);
 	h.number = htole64(2);
-	later = lane_with(&h);
+	later = asker_lane_with(&h);
 	ASSERT_LE(0, later);
 	sock_send(old, bytes + 500, 500);
 	EXPECT_EQ(0, sock_await_close(old, TE_WAIT_MS));
@@ -659,7 +506,7 @@ TEST_F_TIMEOUT(lane, given_up, SLOW)
 	EXPECT_EQ(0, lane_works(later, &self->t, &self->p));
 	EXPECT_EQ(0, lane_works(other, &self->t, &self->p));
 	/* Those of one endpoint live side by side. */
-	fd = lane_with(&h);
+	fd = asker_lane_with(&h);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(0, lane_works(fd, &self->t, &self->p));
 	EXPECT_EQ(0, lane_works(later, &self->t, &self->p));
@@ -671,14 +518,14 @@ TEST_F_TIMEOUT(lane, given_up, SLOW)
 /* With the session its lanes go. */
 TEST_F_TIMEOUT(lane, session_ends, SLOW)
 {
-	int fd = lane_open(&self->t);
+	int fd = asker_lane(&self->t);
 
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(0, lane_works(fd, &self->t, &self->p));
 	shutdown(self->t.session, SHUT_RDWR);
 	EXPECT_EQ(0, sock_await_close(fd, TE_WAIT_MS));
 	close(fd);
-	EXPECT_EQ(-TOKEN, lane_open(&self->t));
+	EXPECT_EQ(-TOKEN, asker_lane(&self->t));
 }
 
 TEST_HARNESS_MAIN

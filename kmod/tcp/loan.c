@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * tcp/loan: the bytes of an answer, sent from the pages of their region.
+ *
+ * One loan for each answer of some length, made by the lane that answers. Socket
+ * buffers that refer to the pages refer to the loan, and so does the lane until it
+ * has sent all. When nobody does, a work item gives the region back. Until then the
+ * region is kept, and who unregisters it waits: but has the loan recalled first,
+ * which ends the lane and throws away what it has not sent.
+ */
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+
+#include "tcp/tcp.h"
+
+/**
+ * struct te_tcp_loan - a region's pages in socket buffers
+ * @ubuf: what those refer to
+ * @loan: of the region
+ * @owner: the lane, referenced
+ * @ops: what it does
+ * @work: ends the loan, where it may wait
+ */
+struct te_tcp_loan {
+	struct ubuf_info ubuf;
+	struct te_mr_loan loan;
+	void *owner;
+	const struct te_tcp_loan_ops *ops;
+	struct work_struct work;
+};
+
+static void loan_work(struct work_struct *work)
+{
+	struct te_tcp_loan *loan = container_of(work, struct te_tcp_loan, work);
+
+	te_mr_loan_end(&loan->loan);
+	loan->ops->ended(loan->owner);
+	kfree(loan);
+}
+
+/* Context: any. */
+static void loan_put(struct sk_buff *skb, struct ubuf_info *ubuf, bool zerocopy)
+{
+	struct te_tcp_loan *loan = container_of(ubuf, struct te_tcp_loan, ubuf);
+
+	if (refcount_dec_and_test(&ubuf->refcnt))
+		queue_work(te_tcp_wq, &loan->work);
+}
+
+static const struct ubuf_info_ops loan_ubuf_ops = {
+	.complete = loan_put,
+};
+
+static void loan_recall(struct te_mr_loan *mr_loan)
+{
+	struct te_tcp_loan *loan = container_of(mr_loan, struct te_tcp_loan,
+						loan);
+
+	loan->ops->recall(loan->owner);
+}
+
+struct te_tcp_loan *te_tcp_loan_make(struct te_mr *mr, void *owner,
+				     const struct te_tcp_loan_ops *ops)
+{
+	struct te_tcp_loan *loan;
+
+	loan = kzalloc(sizeof(*loan), GFP_KERNEL);
+	if (!loan)
+		return NULL;
+	te_ubuf_set_ops(&loan->ubuf, &loan_ubuf_ops);
+	loan->ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
+	refcount_set(&loan->ubuf.refcnt, 1);
+	loan->loan.recall = loan_recall;
+	loan->owner = owner;
+	loan->ops = ops;
+	INIT_WORK(&loan->work, loan_work);
+	if (!te_mr_lend(mr, &loan->loan)) {
+		kfree(loan);
+		return NULL;
+	}
+	return loan;
+}
+
+struct ubuf_info *te_tcp_loan_ubuf(struct te_tcp_loan *loan)
+{
+	return &loan->ubuf;
+}
+
+void te_tcp_loan_put(struct te_tcp_loan *loan)
+{
+	loan_put(NULL, &loan->ubuf, true);
+}
