@@ -130,6 +130,9 @@ void te_worker_ep_idle(struct te_worker *w, struct te_ep *ep)
 	if (te_ep_state(ep) == TE_EP_DRAINING) {
 		complete(&ep->quiet);
 	} else if (ep->rail->ep != ep || list_empty(&ep->rail->active_link)) {
+		/* All its room is free, and no run of the rail is to say so. */
+		if (ep->rail->ep == ep && te_ep_state(ep) == TE_EP_READY)
+			WRITE_ONCE(ep->rail->open, true);
 		te_ep_store_set_busy(&w->set->store, ep, false);
 		if (max)
 			te_worker_look_at(w, ep->idle_since + max);
@@ -237,8 +240,8 @@ static void look_at_live(struct te_worker *w, struct te_ep *ep)
 		ep_retire(w, ep, -ECANCELED);
 	else if (ep_idle_too_long(w, ep))
 		ep_retire(w, ep, -ECONNRESET);
-	else if (te_ep_state(ep) == TE_EP_READY && ep->rail->ep != ep &&
-		 !ep->inflight)
+	else if (te_ep_state(ep) == TE_EP_READY && !ep->inflight &&
+		 (ep->rail->ep != ep || !ep->rail->open))
 		te_worker_ep_idle(w, ep);
 }
 
