@@ -221,6 +221,31 @@ u32 te_dev_describe(struct te_rdev *out, u32 max)
 	return n;
 }
 
+u32 te_dev_far(u32 location, u32 mask)
+{
+	u32 tier, nearest = TE_TIER_NONE, far = 0;
+	struct te_dev *dev;
+	u32 near = 0;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &te_devs, link) {
+		if (dev->ops->transport != TE_RDMA || !(mask & BIT(dev->id)))
+			continue;
+		tier = te_topo_tier(location, dev);
+		if (tier < nearest) {
+			far |= near;
+			near = 0;
+			nearest = tier;
+		}
+		if (tier == nearest)
+			near |= BIT(dev->id);
+		else
+			far |= BIT(dev->id);
+	}
+	rcu_read_unlock();
+	return far;
+}
+
 int te_xport_map_mr(struct te_mr *mr)
 {
 	struct te_dev *dev, *next;

@@ -264,6 +264,19 @@ static inline u32 te_topo_tier(u32 location, const struct te_dev *dev)
 }
 
 /**
+ * te_dev_far() - which NICs are far from a region that others are nearer to
+ * @location: any that te_mr.location has had
+ * @mask: ids of the devs to choose from
+ *
+ * Near are those that are up and of the lowest tier that there is. The matrix and
+ * NUMA nodes are of NICs: devs of other transports are never far.
+ *
+ * Context: any that may not sleep too.
+ * Return: ids of devs that are up, a subset of @mask.
+ */
+u32 te_dev_far(u32 location, u32 mask);
+
+/**
  * te_peer_kill() - the session is lost
  * @peer: the peer; may be killed more than once
  * @error: -errno for what still runs over it

@@ -50,6 +50,15 @@ static const struct te_transport_ops idle_ops = {
 	.arm		= idle_arm,
 };
 
+static const struct te_transport_ops nic_ops = {
+	.transport	= TE_RDMA,
+	.name		= "kunit",
+	.mover_start	= idle_mover_start,
+	.mover_stop	= idle_mover_stop,
+	.poll		= idle_poll,
+	.arm		= idle_arm,
+};
+
 static const struct te_transport_ops broken_ops = {
 	.name		= "kunit",
 	.mover_start	= idle_mover_fail,
@@ -199,11 +208,78 @@ static void ids_run_out(struct kunit *test)
 	}
 }
 
+/* NICs 0 and 1 on those nodes, 2 on none that is known; 3 is no NIC, on node 1. */
+enum { NIC_0 = BIT(0), NIC_1 = BIT(1), NIC_X = BIT(2), SOFT = BIT(3), FAR_DEVS = 4 };
+
+static const struct far_case {
+	const char *desc;
+	u32 location;
+	u32 among;
+	u32 down;
+	u32 far;
+} far_cases[] = {
+	{ "anywhere", TE_LOCATION_ANY, ~0U, 0, 0 },
+	{ "on node 0", TE_LOCATION_CPU(0), ~0U, 0, NIC_1 },
+	{ "on node 1", TE_LOCATION_CPU(1), ~0U, 0, NIC_0 },
+	{ "elsewhere", TE_LOCATION_CPU(7), ~0U, 0, NIC_0 | NIC_1 },
+	{ "elsewhere, none may be near", TE_LOCATION_CPU(7), ~NIC_X, 0, 0 },
+	{ "the near one is left", TE_LOCATION_CPU(0), NIC_0, 0, 0 },
+	{ "the far one is left", TE_LOCATION_CPU(0), NIC_1 | SOFT, 0, 0 },
+	{ "none is left", TE_LOCATION_CPU(0), 0, 0, 0 },
+	{ "the far one is down", TE_LOCATION_CPU(0), ~0U, NIC_1, 0 },
+	{ "those that are nearer are down", TE_LOCATION_CPU(0), ~0U,
+	  NIC_0 | NIC_X, 0 },
+};
+
+/* Bits of @mask as bits of the devs' ids. */
+static u32 far_ids(struct dev_fixture **f, u32 mask)
+{
+	u32 i, ids = 0;
+
+	for (i = 0; i < FAR_DEVS; i++)
+		if (mask & BIT(i))
+			ids |= BIT(f[i]->dev.id);
+	return ids;
+}
+
+static void far_devs(struct kunit *test)
+{
+	static const int nodes[FAR_DEVS] = { 0, 1, NUMA_NO_NODE, 1 };
+	struct dev_fixture *f[FAR_DEVS];
+	const struct far_case *c;
+	u32 i;
+
+	for (i = 0; i < FAR_DEVS; i++) {
+		f[i] = dev_alloc(test);
+		f[i]->dev.numa_node = nodes[i];
+		if (BIT(i) != SOFT)
+			f[i]->dev.ops = &nic_ops;
+		KUNIT_ASSERT_EQ(test, te_dev_add(&f[i]->dev), 0);
+	}
+	for (c = far_cases; c < far_cases + ARRAY_SIZE(far_cases); c++) {
+		for (i = 0; i < FAR_DEVS; i++) {
+			if (c->down & BIT(i))
+				te_dev_down(&f[i]->dev);
+			else
+				te_dev_up(&f[i]->dev);
+		}
+		KUNIT_EXPECT_EQ_MSG(test,
+				    te_dev_far(c->location,
+					       far_ids(f, c->among)),
+				    far_ids(f, c->far), "%s", c->desc);
+	}
+	for (i = 0; i < FAR_DEVS; i++) {
+		te_dev_del(&f[i]->dev);
+		te_dev_put(&f[i]->dev);
+	}
+}
+
 static struct kunit_case te_dev_cases[] = {
 	KUNIT_CASE(up_and_down),
 	KUNIT_CASE(last_reference_releases),
 	KUNIT_CASE(ids_come_back_late),
 	KUNIT_CASE(ids_run_out),
+	KUNIT_CASE(far_devs),
 	{}
 };
 
