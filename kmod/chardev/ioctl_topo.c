@@ -9,6 +9,7 @@
 #include <linux/uaccess.h>
 
 #include "chardev/chardev.h"
+#include "session/session.h"
 #include "topo/topo.h"
 #include "worker/worker.h"
 
@@ -32,6 +33,14 @@ static int add_entries(struct te_matrix *matrix,
 	return 0;
 }
 
+/* Takes @matrix. Who has tasks that wait, and who has a segment of ours, looks again. */
+static void load_matrix(struct te_matrix *matrix)
+{
+	te_topo_load(matrix);
+	te_worker_wake();
+	te_session_far_news();
+}
+
 int te_ioctl_topology_set(struct te_cmd *cmd)
 {
 	struct te_ioc_topology_set *set = &cmd->arg.topology_set;
@@ -45,8 +54,7 @@ int te_ioctl_topology_set(struct te_cmd *cmd)
 	if (set->nr > TE_TOPOLOGY_ENTRIES)
 		return -E2BIG;
 	if (!set->nr) {
-		te_topo_load(NULL);
-		te_worker_wake();
+		load_matrix(NULL);
 		return 0;
 	}
 
@@ -58,8 +66,7 @@ int te_ioctl_topology_set(struct te_cmd *cmd)
 		te_matrix_free(matrix);
 		return ret;
 	}
-	te_topo_load(matrix);
-	te_worker_wake();
+	load_matrix(matrix);
 	return 0;
 }
 

@@ -188,6 +188,8 @@ struct te_space {
  * @length: bytes
  * @page_off: offset of the first byte in its page; chunks count from there
  * @dev_mask: bit i: mapped on the owner's dev of id i
+ * @location: at the owner, who tells only what follows from it; may mean another
+ *	place when the region has gone
  */
 struct te_mr_desc {
 	u32 id;
@@ -196,6 +198,7 @@ struct te_mr_desc {
 	u64 length;
 	u32 page_off;
 	u32 dev_mask;
+	u32 location;
 };
 
 /* Space: made and killed by the context. */
@@ -453,6 +456,7 @@ struct te_rmr_keys {
  * @nr_due: keys that must come before that
  * @coming: of the dev whose keys come in, or NULL
  * @keys: te_rmr_keys, one for each dev, RCU
+ * @far: bit i: the peer's dev i is far from it, and others are nearer; read as it is
  */
 struct te_rmr {
 	refcount_t refs;
@@ -466,6 +470,7 @@ struct te_rmr {
 	u32 nr_due;
 	struct te_rmr_keys *coming;
 	struct hlist_head keys;
+	u32 far;
 };
 
 enum te_seg_state {
@@ -548,6 +553,8 @@ int te_seg_add_keys(struct te_seg *seg, u32 mr_id, const __le32 *keys, u32 nr);
  */
 int te_seg_add_dev_keys(struct te_seg *seg, u32 mr_id, u32 dev_id, u32 first,
 			const __le32 *keys, u32 nr);
+/* Of a region that is there, live or not, devs of the ids in @mask are far. */
+int te_seg_set_far(struct te_seg *seg, u32 mr_id, u32 mask);
 /* Devs of the ids in @mask are gone, and all keys on them, at once. */
 int te_seg_del_devs(struct te_seg *seg, u32 mask);
 int te_seg_del_mr(struct te_seg *seg, u32 mr_id);

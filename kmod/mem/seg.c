@@ -476,6 +476,32 @@ int te_seg_add_dev_keys(struct te_seg *seg, u32 mr_id, u32 dev_id, u32 first,
 	return ret;
 }
 
+/* Ids of all that were described. */
+static u32 seg_known_ids_locked(const struct te_seg *seg)
+{
+	const struct te_seg_devs *known = seg_known_locked(seg);
+	u32 i, ids = 0;
+
+	for (i = 0; i < known->nr; i++)
+		ids |= BIT(known->devs[i].dev_id);
+	return ids;
+}
+
+int te_seg_set_far(struct te_seg *seg, u32 mr_id, u32 mask)
+{
+	struct te_rmr *rmr;
+	int ret = -EPROTO;
+
+	mutex_lock(&seg->lock);
+	rmr = xa_load(&seg->rmrs, mr_id);
+	if (rmr && !(mask & ~seg_known_ids_locked(seg))) {
+		WRITE_ONCE(rmr->far, mask);
+		ret = 0;
+	}
+	mutex_unlock(&seg->lock);
+	return ret;
+}
+
 /* Leave out of @devs, which nobody reads yet, those of @mask. */
 static void devs_remove(struct te_seg_devs *devs, u32 mask)
 {
@@ -498,15 +524,11 @@ static void seg_set_devs_locked(struct te_seg *seg, struct te_seg_devs *devs)
 
 static int seg_del_devs_locked(struct te_seg *seg, u32 mask)
 {
-	const struct te_seg_devs *known = seg_known_locked(seg);
 	struct te_seg_devs *old, *devs;
-	u32 i, there = 0;
 
 	lockdep_assert_held(&seg->lock);
-	for (i = 0; i < known->nr; i++)
-		there |= BIT(known->devs[i].dev_id);
 	/* Not while keys come in: some may be of these. */
-	if (mask & ~there || seg->nr_live != seg->nr_rmrs)
+	if (mask & ~seg_known_ids_locked(seg) || seg->nr_live != seg->nr_rmrs)
 		return -EPROTO;
 
 	old = rcu_dereference_protected(seg->devs, lockdep_is_held(&seg->lock));
@@ -528,6 +550,8 @@ static void rmr_del_devs_locked(struct te_seg *seg, struct te_rmr *rmr,
 	struct te_rmr_keys *k;
 
 	lockdep_assert_held(&seg->lock);
+	/* Their ids may come again, as other devs. */
+	WRITE_ONCE(rmr->far, rmr->far & ~mask);
 	if (rmr->coming && mask & BIT(rmr->coming->dev_id))
 		rmr_drop_coming_locked(seg, rmr);
 	hlist_for_each_entry_safe(k, next, &rmr->keys, link) {

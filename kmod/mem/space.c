@@ -200,6 +200,7 @@ static void mr_describe(struct te_mr *mr, struct te_mr_desc *desc)
 	desc->base = mr->base;
 	desc->length = te_mr_length(mr);
 	desc->page_off = offset_in_page(mr->addr);
+	desc->location = mr->location;
 	desc->dev_mask = 0;
 	xa_for_each(&mr->maps, dev_id, map)
 		desc->dev_mask |= BIT(dev_id);

@@ -211,6 +211,31 @@ int te_open_hear_dev_gone(struct te_session *s, const void *buf, u32 len)
 	return open_applied(s, o, ret);
 }
 
+int te_open_hear_far(struct te_session *s, const void *buf, u32 len)
+{
+	u32 i, mr_id, dev_mask;
+	struct te_msg_array msg;
+	struct te_open *o;
+	struct te_seg *seg;
+	int ret;
+
+	if (!(s->features & TE_WIRE_FEAT_FAR))
+		return -EPROTO;
+	ret = te_wire_seg_far_decode(buf, len, &msg);
+	ret = ret ?: open_find(s, msg.cookie, &o, &seg);
+	if (ret || !seg)
+		return ret;
+	for (i = 0; i < msg.nr && !ret; i++) {
+		te_wire_far_get(&msg, i, &mr_id, &dev_mask);
+		ret = te_seg_set_far(seg, mr_id, dev_mask);
+		cond_resched();
+	}
+	if (!ret)
+		te_worker_wake_peer(seg->peer);
+	te_seg_put(seg);
+	return ret;
+}
+
 int te_open_hear_ready(struct te_session *s, const void *buf, u32 len)
 {
 	u32 cookie, reason;

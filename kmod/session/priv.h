@@ -149,7 +149,7 @@ enum te_session_state {
  * @counted: as an answering one, protected by te_sessions_lock
  * @actor: runs the session
  * @free_work: frees it
- * @lock: protects the next seven, and what te_serve says
+ * @lock: protects the next eight, and what te_serve says
  * @closed: takes no orders any more
  * @nr_opens: places taken, each by a te_open
  * @orders: te_open that somebody wants something of
@@ -157,6 +157,7 @@ enum te_session_state {
  * @devs_news: there is news of devs
  * @devs_mapped: ids of devs that regions were mapped on since
  * @devs_gone: ids of devs that went since
+ * @far_news: which devs are far from regions may have changed
  * @state: actor
  * @sock: actor
  * @peer: holds a reference; killed when the session goes down. Asking: there
@@ -202,6 +203,7 @@ struct te_session {
 	bool devs_news;
 	u32 devs_mapped;
 	u32 devs_gone;
+	bool far_news;
 
 	enum te_session_state state;
 	struct te_sock sock;
@@ -276,6 +278,7 @@ int te_open_hear_mrs(struct te_session *s, const void *buf, u32 len);
 int te_open_hear_keys(struct te_session *s, const void *buf, u32 len);
 int te_open_hear_dev_keys(struct te_session *s, const void *buf, u32 len);
 int te_open_hear_dev_gone(struct te_session *s, const void *buf, u32 len);
+int te_open_hear_far(struct te_session *s, const void *buf, u32 len);
 int te_open_hear_ready(struct te_session *s, const void *buf, u32 len);
 int te_open_hear_mr_gone(struct te_session *s, const void *buf, u32 len);
 int te_open_hear_gone(struct te_session *s, const void *buf, u32 len);

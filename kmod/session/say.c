@@ -13,7 +13,8 @@
  *
  * Devs that came or changed are described again, all that are up; regions behind
  * the cursor are walked once more for their keys on those that are new, or that
- * some were mapped on only later ("rekey"). All of that is worked out from what
+ * some were mapped on only later ("rekey"), and for what is far from them ("refar"),
+ * as it is when an admin loads another matrix. All of that is worked out from what
  * is there when it is said: changes that come quickly are told as one.
  */
 #include <linux/bitops.h>
@@ -27,6 +28,8 @@
 #define TE_SERVE_RANGES		64
 /* Regions looked at by one call of a sweep. */
 #define TE_SERVE_SWEEP		256
+/* Regions in one SEG_FAR. */
+#define TE_SERVE_FARS		64
 /* Keys read at once. */
 #define TE_SERVE_KEYS		64
 /* Least room for a frame: all devs of a node is the longest but for keys. */
@@ -38,6 +41,10 @@ static_assert(TE_WIRE_MAX_DEVS == TE_MAX_DEVS);
 static_assert(TE_SERVE_ROOM >=
 	      TE_WIRE_FRAME(sizeof(struct te_wire_seg_array) +
 			    TE_SERVE_RANGES * sizeof(struct te_wire_range)));
+static_assert(TE_SERVE_ROOM >=
+	      TE_WIRE_FRAME(sizeof(struct te_wire_seg_array) +
+			    TE_SERVE_FARS * sizeof(struct te_wire_far)));
+static_assert(TE_SERVE_FARS >= TE_SERVE_BATCH);
 static_assert(TE_SERVE_ROOM >=
 	      TE_WIRE_FRAME(sizeof(struct te_wire_seg_array) +
 			    TE_SERVE_BATCH * sizeof(struct te_wire_mr)));
@@ -108,6 +115,7 @@ static int serve_say_devs(struct te_serve *v, void *buf)
 	}
 	kfree(rdevs);
 	te_serve_rekey(v, mask & ~v->dev_mask);
+	te_serve_refar(v);
 	v->dev_mask |= mask;
 	v->devs_due = false;
 	v->ready_said = false;
@@ -162,6 +170,7 @@ static int serve_say_batch(struct te_serve *v, void *buf)
 			.dev_mask = desc->dev_mask,
 		});
 	}
+	v->far_due = v->session->features & TE_WIRE_FEAT_FAR;
 	v->at = 0;
 	v->key_devs = v->batch[0].dev_mask;
 	v->key_first = 0;
@@ -277,6 +286,36 @@ static int serve_say_keys(struct te_serve *v, void *buf, u32 room)
 	return 0;
 }
 
+/*
+ * Entry @n of SEG_FAR, if the peer does not take it for granted that nothing is far
+ * from the region. Return: entries then.
+ */
+static u32 serve_put_far(struct te_serve *v, void *buf, u32 n,
+			 const struct te_mr_desc *desc)
+{
+	u32 far = te_dev_far(desc->location, desc->dev_mask & v->dev_mask);
+
+	if (!far && !v->far_said)
+		return n;
+	v->far_said = true;
+	te_wire_far_set(buf, n, desc->id, far);
+	return n + 1;
+}
+
+/* What is far from the regions just described. Return: bytes, 0 nothing. */
+static int serve_say_far(struct te_serve *v, void *buf)
+{
+	u32 i, n = 0;
+
+	if (!v->far_due)
+		return 0;
+	v->far_due = false;
+	for (i = 0; i < v->nr_batch; i++)
+		n = serve_put_far(v, buf, n, &v->batch[i]);
+	return n ? te_wire_seg_array_encode(buf, TE_WIRE_SEG_FAR, v->cookie,
+					    n) : 0;
+}
+
 /* Is one to be described first? */
 static bool serve_has_redo(struct te_serve *v)
 {
@@ -342,6 +381,30 @@ static int serve_say_dev_keys(struct te_serve *v, void *buf, u32 room)
 		v->rekey_id += !v->rekey_devs;
 	}
 	return msg.nr ? te_wire_seg_dev_keys_encode(buf, &msg) : -EAGAIN;
+}
+
+/* The same of regions that the peer knows. Return: bytes, 0 done, -EAGAIN. */
+static int serve_say_far_again(struct te_serve *v, void *buf)
+{
+	struct te_mr_desc desc;
+	u32 i, n = 0;
+
+	for (i = 0; i < TE_SERVE_SWEEP && n < TE_SERVE_FARS && v->refar; i++) {
+		if (te_space_next_mr(v->space, v->far_id, &desc) ||
+		    desc.id >= v->cursor) {
+			v->refar = false;
+			break;
+		}
+		/* It may be this one. */
+		if (serve_has_redo(v))
+			break;
+		n = serve_put_far(v, buf, n, &desc);
+		v->far_id = desc.id + 1;
+	}
+	if (n)
+		return te_wire_seg_array_encode(buf, TE_WIRE_SEG_FAR,
+						v->cookie, n);
+	return v->refar ? -EAGAIN : 0;
 }
 
 static int serve_say_went(struct te_serve *v, void *buf)
@@ -414,6 +477,9 @@ static int serve_say(struct te_serve *v, void *buf, u32 room)
 		return 0;
 	if (v->end_code != TE_WIRE_OK)
 		return serve_say_end(v, buf, TE_WIRE_SEG_GONE, v->end_code);
+	n = serve_say_far(v, buf);
+	if (n)
+		return n;
 	n = serve_say_keys(v, buf, room);
 	if (n)
 		return n;
@@ -431,6 +497,9 @@ static int serve_say(struct te_serve *v, void *buf, u32 room)
 	if (n)
 		return n;
 	n = serve_say_dev_keys(v, buf, room);
+	if (n)
+		return n;
+	n = serve_say_far_again(v, buf);
 	if (n)
 		return n;
 	n = serve_say_mrs(v, buf);

@@ -213,6 +213,32 @@ void te_serve_rekey(struct te_serve *v, u32 devs)
 	v->rekey_devs = 0;
 }
 
+void te_serve_refar(struct te_serve *v)
+{
+	v->refar = v->session->features & TE_WIRE_FEAT_FAR;
+	v->far_id = 0;
+}
+
+static void serve_obey_far(struct te_session *s)
+{
+	unsigned long handle;
+	struct te_serve *v;
+	bool news;
+
+	spin_lock(&s->lock);
+	news = s->far_news;
+	s->far_news = false;
+	spin_unlock(&s->lock);
+	if (!news)
+		return;
+	xa_for_each(&s->serves, handle, v) {
+		if (v->end_code != TE_WIRE_OK || v->status != TE_WIRE_OK)
+			continue;
+		te_serve_refar(v);
+		serve_busy(v);
+	}
+}
+
 static void serve_obey_devs(struct te_session *s)
 {
 	unsigned long handle;
@@ -247,6 +273,7 @@ void te_serve_obey(struct te_session *s)
 	bool dead;
 
 	serve_obey_devs(s);
+	serve_obey_far(s);
 	for (;;) {
 		spin_lock(&s->lock);
 		v = list_first_entry_or_null(&s->news, struct te_serve, news);

@@ -49,9 +49,13 @@
  * @rekey_id: region whose turn it is, or next one
  * @rekey_devs: ids of devs whose keys are due for that region
  * @rekey_first: next key of the lowest of them
+ * @far_said: SEG_FAR has told of devs that are far from some region
+ * @refar: SEG_FAR is due again for regions below @cursor, from @far_id on
+ * @far_id: next region of those
  * @nr_batch: entries of @batch
  * @at: region of @batch whose keys are due
  * @batch: described, keys are due from @at on
+ * @far_due: SEG_FAR is due for all of @batch
  * @key_devs: devs of batch[@at] whose keys are due
  * @key_first: next key of the lowest of them
  */
@@ -88,9 +92,13 @@ struct te_serve {
 	u32 rekey_id;
 	u32 rekey_devs;
 	u32 rekey_first;
+	bool far_said;
+	bool refar;
+	u32 far_id;
 	u32 nr_batch;
 	u32 at;
 	struct te_mr_desc batch[TE_SERVE_BATCH];
+	bool far_due;
 	u32 key_devs;
 	u32 key_first;
 };
@@ -100,6 +108,8 @@ struct te_serve {
 void te_serve_destroy(struct te_serve *v);
 /* From the first region on: keys on @devs are to be said once more. Actor. */
 void te_serve_rekey(struct te_serve *v, u32 devs);
+/* What is far from regions that were described is to be said again. Actor. */
+void te_serve_refar(struct te_serve *v);
 /* A region is to be described again. te_session.lock held. */
 void te_serve_redo_locked(struct te_serve *v, u32 id);
 

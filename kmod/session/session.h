@@ -41,6 +41,12 @@ struct te_session_addr {
 /* What becomes of devs of this node: peers that follow a segment are told. */
 extern const struct te_xport_news te_session_news;
 
+/*
+ * Another priority matrix is loaded: peers that follow a segment are told what is
+ * far from its regions now. Context: process, does not wait.
+ */
+void te_session_far_news(void);
+
 /**
  * te_session_init() - make ready for the calls below
  *

@@ -364,6 +364,22 @@ const struct te_xport_news te_session_news = {
 	.dev_gone	= session_dev_gone,
 };
 
+void te_session_far_news(void)
+{
+	struct te_session *s;
+
+	spin_lock(&te_sessions_lock);
+	list_for_each_entry(s, &te_sessions, link) {
+		if (s->asking)
+			continue;
+		spin_lock(&s->lock);
+		s->far_news = true;
+		spin_unlock(&s->lock);
+		te_session_kick(s);
+	}
+	spin_unlock(&te_sessions_lock);
+}
+
 /* One more that answers, if there may be. Actor. */
 bool te_session_count_answering(struct te_session *s)
 {

@@ -85,6 +85,7 @@ static int session_hear_hello_reply(struct te_session *s, const void *buf,
 	memcpy(s->peer->node_id, reply.node_id, sizeof(s->peer->node_id));
 	s->peer->own = session_is_own(reply.node_id, reply.boot_gen);
 	s->page_shift = reply.page_shift;
+	s->features = reply.features & TE_WIRE_FEATURES;
 	s->state = TE_SESSION_ASKING;
 	return 0;
 }
@@ -236,6 +237,7 @@ static const struct session_rule {
 				   te_open_hear_dev_gone },
 	[TE_WIRE_SEG_DEV_KEYS] = { BIT(TE_SESSION_ASKING),
 				   te_open_hear_dev_keys },
+	[TE_WIRE_SEG_FAR] = { BIT(TE_SESSION_ASKING), te_open_hear_far },
 };
 
 /* May the peer say this now? @type is below TE_WIRE_NR_TYPES. */

@@ -516,6 +516,29 @@ int te_wire_seg_mr_gone_decode(const void *buf, size_t len,
 	return 0;
 }
 
+void te_wire_far_set(void *buf, u32 i, u32 mr_id, u32 dev_mask)
+{
+	struct te_wire_far *w = array_entries(buf);
+
+	w[i].mr_id = cpu_to_le32(mr_id);
+	w[i].dev_mask = cpu_to_le32(dev_mask);
+}
+
+void te_wire_far_get(const struct te_msg_array *msg, u32 i, u32 *mr_id,
+		     u32 *dev_mask)
+{
+	const struct te_wire_far *w = msg->entries;
+
+	*mr_id = le32_to_cpu(w[i].mr_id);
+	*dev_mask = le32_to_cpu(w[i].dev_mask);
+}
+
+int te_wire_seg_far_decode(const void *buf, size_t len,
+			   struct te_msg_array *msg)
+{
+	return array_open(buf, len, sizeof(struct te_wire_far), 1, msg);
+}
+
 size_t te_wire_seg_array_encode(void *buf, u8 type, u32 cookie, u32 nr)
 {
 	switch (type) {
@@ -525,6 +548,9 @@ size_t te_wire_seg_array_encode(void *buf, u8 type, u32 cookie, u32 nr)
 	case TE_WIRE_SEG_MRS:
 		return array_close(buf, type, cookie, nr,
 				   sizeof(struct te_wire_mr));
+	case TE_WIRE_SEG_FAR:
+		return array_close(buf, type, cookie, nr,
+				   sizeof(struct te_wire_far));
 	default:
 		return array_close(buf, type, cookie, nr,
 				   sizeof(struct te_wire_range));

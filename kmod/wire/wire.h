@@ -21,11 +21,12 @@
  *                               <--  HELLO_REPLY (status, token)
  *   SEG_OPEN (cookie, name)     -->
  *                               <--  SEG_OPENED (cookie, status, handle)
- *                               <--  SEG_DEVS, SEG_MRS and SEG_KEYS ...
+ *                               <--  SEG_DEVS, SEG_MRS and SEG_KEYS, SEG_FAR ...
  *                               <--  SEG_READY
  *                               <--  SEG_MRS, SEG_KEYS, SEG_MR_GONE: news
  *                               <--  SEG_DEV_GONE: news
  *                               <--  SEG_DEVS, SEG_DEV_KEYS ..., SEG_READY: news
+ *                               <--  SEG_FAR: news
  *   SEG_CLOSE (handle)          -->
  *                               <--  SEG_GONE (cookie)
  *   PING, PONG, BYE             <->
@@ -36,6 +37,11 @@
  * SEG_DEV_KEYS, then SEG_READY comes again: only now the devs are to be used.
  * SEG_DEV_GONE takes devs away, with all keys on them; their ids may come again,
  * as other devs. Neither comes while keys of a region from SEG_MRS are due.
+ *
+ * With TE_WIRE_FEAT_FAR, SEG_FAR tells for regions from SEG_MRS which devs are
+ * far from them, where their owner has nearer ones; it may come at any time behind
+ * that. A region has no far devs until then, and those of the last SEG_FAR from
+ * then on, less those that SEG_DEV_GONE takes away.
  *
  * An opened segment ends with exactly one SEG_CLOSE and exactly one SEG_GONE,
  * in either order: until a side has sent the one and seen the other it keeps
@@ -77,7 +83,9 @@ void te_wire_init(void);
 /* What is only said to a peer that has the feature, too. */
 #define TE_WIRE_FEAT_DEV_NEWS	BIT_ULL(0)	/* devs of an open segment change */
 #define TE_WIRE_FEAT_TRANSPORTS	BIT_ULL(1)	/* devs that are not RDMA */
-#define TE_WIRE_FEATURES	(TE_WIRE_FEAT_DEV_NEWS | TE_WIRE_FEAT_TRANSPORTS)
+#define TE_WIRE_FEAT_FAR	BIT_ULL(2)	/* devs that are far from a region */
+#define TE_WIRE_FEATURES	(TE_WIRE_FEAT_DEV_NEWS | TE_WIRE_FEAT_TRANSPORTS | \
+				 TE_WIRE_FEAT_FAR)
 
 #define TE_WIRE_MAGIC		0x65742d74U	/* "t-te" */
 #define TE_WIRE_CONN_MAGIC	0x63742d74U	/* "t-tc" */
@@ -110,7 +118,8 @@ enum te_wire_type {
 	TE_WIRE_SEG_CLOSE = 24,
 	TE_WIRE_SEG_DEV_GONE = 25,
 	TE_WIRE_SEG_DEV_KEYS = 26,
-	TE_WIRE_NR_TYPES = 27,
+	TE_WIRE_SEG_FAR = 27,
+	TE_WIRE_NR_TYPES = 28,
 };
 
 /*
@@ -240,7 +249,7 @@ struct te_wire_seg_opened {
 
 static_assert(sizeof(struct te_wire_seg_opened) == 16);
 
-/* Head of the frames that are arrays: SEG_DEVS, SEG_MRS, SEG_MR_GONE. */
+/* Head of the frames that are arrays: SEG_DEVS, SEG_MRS, SEG_MR_GONE, SEG_FAR. */
 struct te_wire_seg_array {
 	__le32 cookie;
 	__le32 nr;		/* at least 1 (SEG_DEVS: 0) */
@@ -290,6 +299,15 @@ struct te_wire_range {
 };
 
 static_assert(sizeof(struct te_wire_range) == 8);
+
+/* Needs TE_WIRE_FEAT_FAR. */
+struct te_wire_far {
+	__le32 mr_id;
+	__le32 dev_mask;	/* bit i: dev i is far from the region */
+};
+
+static_assert(offsetof(struct te_wire_far, dev_mask) == 4);
+static_assert(sizeof(struct te_wire_far) == 8);
 
 struct te_wire_seg_keys {
 	__le32 cookie;
@@ -552,7 +570,8 @@ size_t te_wire_seg_end_encode(void *buf, u8 type, u32 number, u32 reason);
 void te_wire_dev_set(void *buf, u32 i, const struct te_msg_dev *dev);
 void te_wire_mr_set(void *buf, u32 i, const struct te_msg_mr *mr);
 void te_wire_range_set(void *buf, u32 i, u32 first, u32 last);
-/* @type: TE_WIRE_SEG_DEVS, _MRS or _MR_GONE */
+void te_wire_far_set(void *buf, u32 i, u32 mr_id, u32 dev_mask);
+/* @type: TE_WIRE_SEG_DEVS, _MRS, _MR_GONE or _FAR */
 size_t te_wire_seg_array_encode(void *buf, u8 type, u32 cookie, u32 nr);
 void te_wire_key_set(void *buf, u32 i, u32 key);
 size_t te_wire_seg_keys_encode(void *buf, u32 cookie, u32 mr_id, u32 nr);
@@ -591,6 +610,8 @@ int te_wire_seg_mrs_decode(const void *buf, size_t len,
 			   struct te_msg_array *msg);
 int te_wire_seg_mr_gone_decode(const void *buf, size_t len,
 			       struct te_msg_array *msg);
+int te_wire_seg_far_decode(const void *buf, size_t len,
+			   struct te_msg_array *msg);
 int te_wire_seg_keys_decode(const void *buf, size_t len,
 			    struct te_msg_seg_keys *msg);
 int te_wire_seg_dev_gone_decode(const void *buf, size_t len, u32 *cookie,
@@ -607,5 +628,7 @@ void te_wire_mr_get(const struct te_msg_array *msg, u32 i,
 		    struct te_msg_mr *mr);
 void te_wire_range_get(const struct te_msg_array *msg, u32 i, u32 *first,
 		       u32 *last);
+void te_wire_far_get(const struct te_msg_array *msg, u32 i, u32 *mr_id,
+		     u32 *dev_mask);
 
 #endif /* TE_WIRE_H */

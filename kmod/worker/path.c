@@ -286,6 +286,11 @@ void te_path_wake(struct te_peer *peer)
 	spin_unlock(&peer->path.lock);
 }
 
+void te_worker_wake_peer(struct te_peer *peer)
+{
+	te_path_wake(peer);
+}
+
 void te_path_wake_rank(struct te_rail *rail)
 {
 	struct te_path *path = &rail->peer->path;

@@ -70,5 +70,7 @@ void te_worker_route(struct te_seg *seg, struct te_route *route);
 
 /* Which dev may carry what has changed: all rails look at what waits. May sleep. */
 void te_worker_wake(void);
+/* The same for one peer. Does not sleep. */
+void te_worker_wake_peer(struct te_peer *peer);
 
 #endif /* TE_WORKER_H */

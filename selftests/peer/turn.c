@@ -7,6 +7,9 @@
  * The messages are real ones, heard by listening to te talking to itself; those
  * of NICs that come and go are made to fit, and the few that are not said then
  * have eight bytes of payload each.
+ *
+ * What is far from a region is said only where both have agreed to that, by who
+ * answers, and checked by who asks.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -23,8 +26,14 @@ enum {
 	HELLO = 1, REPLY = 2, PING = 3, PONG = 4, BYE = 5,
 	OPEN = 16, OPENED = 17, DEVS = 18, MRS = 19, KEYS = 20, READY = 21,
 	MR_GONE = 22, GONE = 23, CLOSE = 24, DEV_GONE = 25, DEV_KEYS = 26,
-	NR_TYPES = 28,
+	FAR = 27,
+	NR_TYPES = 29,
 };
+
+/* Where the features stand, eight bytes of them. */
+#define HELLO_FEATURES	(FRAME_HEADER + 8)
+#define REPLY_FEATURES	(FRAME_HEADER + 16)
+#define FEAT_FAR	4
 
 #define PATIENCE_MS	20000
 
@@ -48,7 +57,7 @@ static void make(int type, const uint32_t *words, uint32_t nr)
 	memcpy(msgs[type] + FRAME_HEADER + 4, words + 1, len - 4);
 }
 
-/* The first dev goes; the first region has one key more on it. */
+/* The first dev goes; the first region has one key more on it, and it is far. */
 static void make_news(void)
 {
 	uint32_t dev, mr;
@@ -57,6 +66,7 @@ static void make_news(void)
 	memcpy(&mr, msgs[MRS] + FRAME_HEADER + 24, 4);
 	make(DEV_GONE, (uint32_t[]){ 0, 1U << dev }, 2);
 	make(DEV_KEYS, (uint32_t[]){ 0, mr, dev, 0, 1, 0, 77 }, 7);
+	make(FAR, (uint32_t[]){ 0, 1, mr, 1U << dev }, 4);
 }
 
 /* One whole conversation; its frames, or made-up ones, are then in msgs[]. */
@@ -107,6 +117,7 @@ FIXTURE_SETUP(turn)
 FIXTURE_TEARDOWN(turn)
 {
 	ASSERT_EQ(0, te_await_buffers(self->p.ini, self->p.seg, 1));
+	EXPECT_EQ(0, pair_carry_only(&self->p, NULL));
 	EXPECT_EQ(0, pair_xfer(&self->p, TE_WRITE, 9 * KIB, 9 * KIB, 100000));
 	pair_close(&self->p);
 	CLEAN();
@@ -118,30 +129,51 @@ static int say(int fd, int type)
 	return sock_send(fd, msgs[type], frame_len(msgs[type]));
 }
 
-/* Reads frames until one of @type: 0, -EPIPE at the end, -ETIME. */
-static int hear(int fd, int type, unsigned char *frame)
+/* Reads a frame: 0, -EPIPE at the end, -ETIME. */
+static int hear(int fd, unsigned char *frame)
 {
 	long n, len;
 
-	do {
-		n = sock_receive(fd, frame, FRAME_HEADER, PATIENCE_MS);
-		if (n != FRAME_HEADER)
-			return n == -ETIME ? -ETIME : -EPIPE;
-		len = frame_len(frame) - FRAME_HEADER;
-		if (len > 65536)
-			return -EMSGSIZE;
-		n = sock_receive(fd, frame + FRAME_HEADER, len, PATIENCE_MS);
-		if (n != len)
-			return n == -ETIME ? -ETIME : -EPIPE;
-	} while (frame[4] != type);
+	n = sock_receive(fd, frame, FRAME_HEADER, PATIENCE_MS);
+	if (n != FRAME_HEADER)
+		return n == -ETIME ? -ETIME : -EPIPE;
+	len = frame_len(frame) - FRAME_HEADER;
+	if (len > 65536)
+		return -EMSGSIZE;
+	n = sock_receive(fd, frame + FRAME_HEADER, len, PATIENCE_MS);
+	if (n != len)
+		return n == -ETIME ? -ETIME : -EPIPE;
 	return 0;
+}
+
+/* What was said of far devs. */
+struct far {
+	int nr;			/* frames */
+	uint32_t words[4];	/* of the last one */
+};
+
+/* The same until one of @type. */
+static int hear_until(int fd, int type, struct far *far)
+{
+	static unsigned char frame[FRAME_HEADER + 65536];
+	int ret;
+
+	do {
+		ret = hear(fd, frame);
+		if (!ret && frame[4] == FAR) {
+			far->nr++;
+			memcpy(far->words, frame + FRAME_HEADER,
+			       sizeof(far->words));
+		}
+	} while (!ret && frame[4] != type);
+	return ret;
 }
 
 static int hear_any(int fd, int type)
 {
-	static unsigned char frame[FRAME_HEADER + 65536];
+	struct far far = { 0 };
 
-	return hear(fd, type, frame);
+	return hear_until(fd, type, &far);
 }
 
 enum end { GOES_ON, BROKEN, OVER };
@@ -231,7 +263,7 @@ struct asking {
 
 /* All that may be said of an open segment, and of one with a region. */
 #define NEWS	(ALWAYS | T(READY) | T(MR_GONE) | T(GONE))
-#define DEV_NEWS	(NEWS | T(DEVS) | T(DEV_GONE) | T(DEV_KEYS))
+#define DEV_NEWS	(NEWS | T(DEVS) | T(DEV_GONE) | T(DEV_KEYS) | T(FAR))
 
 static const struct asking asking[] = {
 	{ "for the hello", { -HELLO }, T(REPLY), false, false },
@@ -242,7 +274,7 @@ static const struct asking asking[] = {
 	{ "for the end of it", { -HELLO, REPLY, -OPEN, OPENED, DEVS, MRS,
 	  KEYS }, DEV_NEWS, false, false },
 	{ "for keys", { -HELLO, REPLY, -OPEN, OPENED, DEVS, MRS },
-	  NEWS | T(KEYS), false, false },
+	  NEWS | T(KEYS) | T(FAR), false, false },
 	{ "for nothing", { -HELLO, REPLY, -OPEN, OPENED, DEVS, MRS, KEYS,
 	  READY }, DEV_NEWS, true, false },
 	{ "for the answer to its close", { -HELLO, REPLY, -OPEN, OPENED, DEVS,
@@ -325,6 +357,167 @@ TEST_F_TIMEOUT(turn, to_who_asks, SLOW)
 				   type, row->desc);
 		}
 	}
+}
+
+/* To who waits for nothing; the dev and the region are those of msgs[FAR]. */
+static const struct bad_far {
+	const char *desc;
+	uint32_t nr;		/* of entries, as it says */
+	uint32_t words;		/* that there are, of 6 */
+	uint32_t mr, mask;	/* added to the region, exclusive or with the devs */
+	bool without;		/* it was not agreed on */
+	enum end end;
+} bad_far[] = {
+	{ "as it should be", 1, 4, 0, 0, false, GOES_ON },
+	{ "the same again", 2, 6, 0, 0, false, GOES_ON },
+	{ "it was not agreed on", 1, 4, 0, 0, true, BROKEN },
+	{ "no entry", 0, 2, 0, 0, false, BROKEN },
+	{ "no entry where one is said to be", 1, 2, 0, 0, false, BROKEN },
+	{ "half an entry", 1, 3, 0, 0, false, BROKEN },
+	{ "an entry too few", 2, 4, 0, 0, false, BROKEN },
+	{ "an entry too many", 1, 6, 0, 0, false, BROKEN },
+	{ "2^32 - 1 entries", ~0U, 4, 0, 0, false, BROKEN },
+	{ "as many as make no bytes", 1U << 29, 2, 0, 0, false, BROKEN },
+	{ "no number of entries", 1, 1, 0, 0, false, BROKEN },
+	{ "a region that is not there", 1, 4, 1, 0, false, BROKEN },
+	{ "a region far away", 1, 4, 1U << 31, 0, false, BROKEN },
+	{ "devs that are not there", 1, 4, 0, ~0U, false, BROKEN },
+};
+
+static void set_feature(int type, size_t off, uint64_t feature, bool on)
+{
+	uint64_t features;
+
+	memcpy(&features, msgs[type] + off, 8);
+	features = on ? features | feature : features & ~feature;
+	memcpy(msgs[type] + off, &features, 8);
+}
+
+TEST_F_TIMEOUT(turn, far_is_checked, SLOW)
+{
+	static const struct asking row = {
+		.steps = { -HELLO, REPLY, -OPEN, OPENED, DEVS, MRS, KEYS,
+			   READY },
+		.opens = true,
+	};
+	uint32_t good[4], words[6];
+	enum end end;
+	int ret = 0;
+	size_t i;
+
+	memcpy(good, msgs[FAR] + FRAME_HEADER, sizeof(good));
+	for (i = 0; i < ROWS(bad_far); i++) {
+		words[1] = bad_far[i].nr;
+		words[2] = words[4] = good[2] + bad_far[i].mr;
+		words[3] = words[5] = good[3] ^ bad_far[i].mask;
+		make(FAR, words, bad_far[i].words);
+		set_feature(REPLY, REPLY_FEATURES, FEAT_FAR,
+			    !bad_far[i].without);
+		end = ask_and_say(self->p.ini, &row, FAR, &ret);
+		set_feature(REPLY, REPLY_FEATURES, FEAT_FAR, true);
+		EXPECT_ROW(bad_far[i].end, end, "%s", bad_far[i].desc);
+		EXPECT_ROW(0, ret, "%s", bad_far[i].desc);
+		EXPECT_ROW(0, te_settle_to(&self->base), "%s",
+			   bad_far[i].desc);
+	}
+}
+
+/* Of all regions; NULL: no matrix. */
+static int prefer(struct pair *p, const char *near, const char *far)
+{
+	struct te_topology_entry e[2] = { { .tier = 0 }, { .tier = 1 } };
+	struct te_ioc_topology_set set = { .size = sizeof(set) };
+
+	if (near) {
+		strcpy((char *)e[0].location, "*");
+		strcpy((char *)e[1].location, "*");
+		strcpy((char *)e[0].device, near);
+		strcpy((char *)e[1].device, far);
+		set.nr = 2;
+		set.entries = (uintptr_t)e;
+	}
+	return raw_ioctl(te_fd(p->ini), TE_IOC_TOPOLOGY_SET, &set);
+}
+
+/* One who asks for the segment: its socket, when that was described. */
+static int ask_for(struct __test_metadata *_metadata, bool agrees,
+		   struct far *far)
+{
+	int fd = sock_connect(te_peer_addr(), TE_DEFAULT_PORT);
+
+	set_feature(HELLO, HELLO_FEATURES, FEAT_FAR, agrees);
+	EXPECT_EQ(0, say(fd, HELLO));
+	set_feature(HELLO, HELLO_FEATURES, FEAT_FAR, true);
+	EXPECT_EQ(0, hear_any(fd, REPLY));
+	EXPECT_EQ(0, say(fd, OPEN));
+	*far = (struct far) { 0 };
+	EXPECT_EQ(0, hear_until(fd, READY, far));
+	return fd;
+}
+
+/* One dev. */
+static bool is_one(uint32_t mask)
+{
+	return mask && !(mask & (mask - 1));
+}
+
+TEST_F_TIMEOUT(turn, far_is_told, SLOW)
+{
+	const char *a = getenv("TE_DEV_A"), *b = getenv("TE_DEV_B");
+	struct pair *p = &self->p;
+	uint32_t was, mr;
+	struct far far;
+	int fd;
+
+	memcpy(&mr, msgs[FAR] + FRAME_HEADER + 8, 4);
+	/* It was registered anew meanwhile. */
+	fd = ask_for(_metadata, true, &far);
+	EXPECT_EQ(0, far.nr);
+	close(fd);
+
+	ASSERT_EQ(0, prefer(p, a, b));
+	fd = ask_for(_metadata, true, &far);
+	EXPECT_EQ(1, far.nr);
+	EXPECT_EQ(1, far.words[1]);
+	EXPECT_NE(mr, far.words[2]);
+	mr = far.words[2];
+	was = far.words[3];
+	EXPECT_TRUE(is_one(was));
+
+	ASSERT_EQ(0, prefer(p, b, a));
+	EXPECT_EQ(0, hear_until(fd, FAR, &far));
+	EXPECT_EQ(1, far.words[1]);
+	EXPECT_EQ(mr, far.words[2]);
+	EXPECT_TRUE(is_one(far.words[3]));
+	EXPECT_NE(was, far.words[3]);
+
+	/* That nothing is any more is told, too. */
+	ASSERT_EQ(0, prefer(p, NULL, NULL));
+	EXPECT_EQ(0, hear_until(fd, FAR, &far));
+	EXPECT_EQ(1, far.words[1]);
+	EXPECT_EQ(mr, far.words[2]);
+	EXPECT_EQ(0, far.words[3]);
+	EXPECT_EQ(3, far.nr);
+	close(fd);
+}
+
+TEST_F_TIMEOUT(turn, far_is_not_told, SLOW)
+{
+	const char *a = getenv("TE_DEV_A"), *b = getenv("TE_DEV_B");
+	struct pair *p = &self->p;
+	struct far far;
+	int fd, i;
+
+	ASSERT_EQ(0, prefer(p, a, b));
+	fd = ask_for(_metadata, false, &far);
+	EXPECT_EQ(0, prefer(p, b, a));
+	/* A PONG goes first; before the next one all would have been said. */
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(0, say(fd, PING));
+		EXPECT_EQ(0, hear_until(fd, PONG, &far));
+	}
+	EXPECT_EQ(0, far.nr);
+	close(fd);
 }
 
 TEST_HARNESS_MAIN

@@ -626,6 +626,66 @@ static void seg_dev_id_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->seg->total_keys, 80);
 }
 
+/* Of region 1, from which dev 9 is far by then. */
+static const struct set_far_case {
+	const char *desc;
+	u32 mr_id;
+	u32 mask;
+	int ret;
+	u32 far;
+} set_far_cases[] = {
+	{ "one", 1, DEV_A, 0, DEV_A },
+	{ "the same", 1, DEV_B, 0, DEV_B },
+	{ "all", 1, DEV_A | DEV_B, 0, DEV_A | DEV_B },
+	{ "none", 1, 0, 0, 0 },
+	{ "a dev that was not described", 1, BIT(4), -EPROTO, DEV_B },
+	{ "one of them was not described", 1, DEV_A | BIT(31), -EPROTO, DEV_B },
+	{ "every dev that there can be", 1, U32_MAX, -EPROTO, DEV_B },
+	{ "a region that is not there", 2, DEV_A, -EPROTO, DEV_B },
+	{ "no region, no dev", U32_MAX, 0, -EPROTO, DEV_B },
+};
+
+KUNIT_ARRAY_PARAM_DESC(set_far, set_far_cases, desc);
+
+static void seg_set_far(struct kunit *test)
+{
+	const struct set_far_case *c = test->param_value;
+	struct seg_fixture *f = test->priv;
+	struct te_rmr *rmr;
+
+	/* Its keys need not have come. */
+	KUNIT_ASSERT_EQ(test, add_keyed(f->seg, 1), 0);
+	rmr = xa_load(&f->seg->rmrs, 1);
+	KUNIT_EXPECT_EQ(test, rmr->far, 0);
+	KUNIT_ASSERT_EQ(test, te_seg_set_far(f->seg, 1, DEV_B), 0);
+	KUNIT_EXPECT_EQ(test, te_seg_set_far(f->seg, c->mr_id, c->mask),
+			c->ret);
+	KUNIT_EXPECT_EQ(test, rmr->far, c->far);
+}
+
+/* What comes with the id of one that was far and went is near, till it is said. */
+static void seg_far_dev_again(struct kunit *test)
+{
+	const struct te_rdev rdev = { .dev_id = 3, .chunk_shift = SHIFT_B };
+	struct seg_fixture *f = test->priv;
+	struct te_rmr *rmr;
+
+	KUNIT_ASSERT_EQ(test, add_keyed(f->seg, 1), 0);
+	KUNIT_ASSERT_EQ(test, add_keys(f->seg, 1, 0, KEYED_KEYS), 0);
+	te_seg_ready(f->seg);
+	rmr = lookup(f->seg, KEYED_BASE);
+	KUNIT_ASSERT_NOT_NULL(test, rmr);
+	KUNIT_ASSERT_EQ(test, te_seg_set_far(f->seg, 1, DEV_A | DEV_B), 0);
+	KUNIT_ASSERT_EQ(test, te_seg_del_devs(f->seg, DEV_A), 0);
+	KUNIT_EXPECT_EQ(test, rmr->far, DEV_B);
+	KUNIT_EXPECT_EQ(test, te_seg_set_far(f->seg, 1, DEV_A), -EPROTO);
+	KUNIT_ASSERT_EQ(test, te_seg_add_devs(f->seg, &rdev, 1), 0);
+	KUNIT_EXPECT_EQ(test, rmr->far, DEV_B);
+	/* Described is enough: it need not be in use. */
+	KUNIT_EXPECT_EQ(test, te_seg_set_far(f->seg, 1, DEV_A), 0);
+	KUNIT_EXPECT_EQ(test, rmr->far, DEV_A);
+}
+
 /* Regions 0x1000 to 0x1fff, 0x2000 to 0x200f, and the last byte of all. */
 static const struct seg_buffers_case {
 	const char *desc;
@@ -718,6 +778,8 @@ static struct kunit_case seg_cases[] = {
 	KUNIT_CASE(seg_dev_keys_too_early),
 	KUNIT_CASE_PARAM(seg_del_devs, del_devs_gen_params),
 	KUNIT_CASE(seg_dev_id_again),
+	KUNIT_CASE_PARAM(seg_set_far, set_far_gen_params),
+	KUNIT_CASE(seg_far_dev_again),
 	KUNIT_CASE_PARAM(seg_buffers, seg_buffers_gen_params),
 	KUNIT_CASE_PARAM(seg_states, seg_state_gen_params),
 	{}

@@ -39,6 +39,7 @@ static const char *const hears[TE_WIRE_NR_TYPES] = {
 	[TE_WIRE_SEG_CLOSE]	= "----x--",
 	[TE_WIRE_SEG_DEV_GONE]	= "---x---",
 	[TE_WIRE_SEG_DEV_KEYS]	= "---x---",
+	[TE_WIRE_SEG_FAR]	= "---x---",
 };
 
 static void what_may_come(struct kunit *test)

@@ -165,6 +165,10 @@ static const struct edge edges[] = {
 	EDGE(SEG_DEV_KEYS, "up to the last chunk", 0,
 	     { 12, 4, U32_MAX - 3 }),
 	EDGE(SEG_DEV_KEYS, "round the end", -EBADMSG, { 12, 4, U32_MAX - 2 }),
+	EDGE(SEG_FAR, "cookie 0", -EBADMSG, { 0, 4, 0 }),
+	EDGE(SEG_FAR, "region 0", 0, { 8, 4, 0 }),
+	EDGE(SEG_FAR, "all devs", 0, { 12, 4, U32_MAX }),
+	EDGE(SEG_FAR, "the same region twice", 0, { 16, 4, 0x05060708 }),
 
 	EDGE(CONN_HELLO, "version N - 1", -EPROTO,
 	     { 4, 1, TE_WIRE_VERSION_MIN - 1 }),
@@ -253,6 +257,7 @@ static const struct array arrays[] = {
 	{ "SEG_MR_GONE", SAMPLE_SEG_MR_GONE, 4, 8, 8 },
 	{ "SEG_KEYS", SAMPLE_SEG_KEYS, 8, 16, 4 },
 	{ "SEG_DEV_KEYS", SAMPLE_SEG_DEV_KEYS, 16, 24, 4 },
+	{ "SEG_FAR", SAMPLE_SEG_FAR, 4, 8, 8 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(array, arrays, desc);
@@ -327,6 +332,7 @@ static void decode_full_frames(struct kunit *test)
 		{ "keys", SAMPLE_SEG_KEYS, TE_WIRE_SEG_KEYS, 16380, 0 },
 		{ "keys of a dev", SAMPLE_SEG_DEV_KEYS, TE_WIRE_SEG_DEV_KEYS,
 		  16378, 0 },
+		{ "far devs", SAMPLE_SEG_FAR, TE_WIRE_SEG_FAR, 8191, 0 },
 	};
 	struct te_msg_seg_dev_keys dev_keys = { .cookie = 1 };
 	const size_t room = TE_WIRE_FRAME(TE_WIRE_MAX_PAYLOAD);
@@ -358,6 +364,9 @@ static void decode_full_frames(struct kunit *test)
 				break;
 			case TE_WIRE_SEG_MR_GONE:
 				te_wire_range_set(frame, n, n, n + 1);
+				break;
+			case TE_WIRE_SEG_FAR:
+				te_wire_far_set(frame, n, n, ~n);
 				break;
 			case TE_WIRE_SEG_DEV_KEYS:
 				te_wire_dev_key_set(frame, n, n);

@@ -651,6 +651,42 @@ static int seg_dev_keys_recode(struct kunit *test, const void *buf, size_t len,
 	return te_wire_seg_dev_keys_encode(out, &msg);
 }
 
+/* ---- what is far */
+
+static const u8 seg_far_bytes[] = {
+	0x04, 0x03, 0x02, 0x01, 0x02, 0x00, 0x00, 0x00,
+	0x08, 0x07, 0x06, 0x05, 0x01, 0x00, 0x00, 0x80,
+	0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00,
+};
+
+static size_t seg_far_encode(void *buf)
+{
+	te_wire_far_set(buf, 0, 0x05060708, 0x80000001);
+	te_wire_far_set(buf, 1, U32_MAX, 0);
+	return te_wire_seg_array_encode(buf, TE_WIRE_SEG_FAR, 0x01020304, 2);
+}
+
+static int seg_far_recode(struct kunit *test, const void *buf, size_t len,
+			  void *out)
+{
+	u32 i, mr_id, dev_mask;
+	struct te_msg_array msg;
+	int ret;
+
+	memset(&msg, POISON, sizeof(msg));
+	ret = te_wire_seg_far_decode(buf, len, &msg);
+	if (refused(test, ret, &msg, sizeof(msg)))
+		return ret;
+	KUNIT_EXPECT_NE(test, msg.cookie, 0);
+	KUNIT_EXPECT_NE(test, msg.nr, 0);
+	for (i = 0; i < msg.nr; i++) {
+		te_wire_far_get(&msg, i, &mr_id, &dev_mask);
+		te_wire_far_set(out, i, mr_id, dev_mask);
+	}
+	return te_wire_seg_array_encode(out, TE_WIRE_SEG_FAR, msg.cookie,
+					msg.nr);
+}
+
 /* ---- private data of data connections */
 
 static const u8 conn_hello_bytes[48] = {
@@ -779,6 +815,8 @@ const struct te_wire_sample te_wire_samples[NR_SAMPLES] = {
 	       seg_dev_gone_encode, seg_dev_gone_recode),
 	SAMPLE(SEG_DEV_KEYS, TE_WIRE_SEG_DEV_KEYS, seg_dev_keys_bytes,
 	       seg_dev_keys_encode, seg_dev_keys_recode),
+	SAMPLE(SEG_FAR, TE_WIRE_SEG_FAR, seg_far_bytes, seg_far_encode,
+	       seg_far_recode),
 	SAMPLE(CONN_HELLO, 0, conn_hello_bytes, conn_hello_encode,
 	       conn_hello_recode),
 	SAMPLE(CONN_REPLY, 0, conn_reply_bytes, conn_reply_encode,
