@@ -124,6 +124,8 @@ struct te_health {
  * @is_short: it gets nothing to connect with, QPs or memory; te_path.lock
  * @open: it could take more at once: a hint for others
  * @able: see te_rail_able(): a hint for rails of transports that come after its own
+ * @to: bit of the peer's dev that it goes to, or would when it was last connected; 0:
+ *	it was not yet. A hint for others
  * @link: the mover's: with all its rails
  * @active_link: the mover's: with those that pull
  * @ep: the mover's: endpoint in use, or NULL
@@ -147,6 +149,7 @@ struct te_rail {
 	bool is_short;
 	bool open;
 	bool able;
+	u32 to;
 	struct list_head link;
 	struct list_head active_link;
 	struct te_ep *ep;

@@ -129,17 +129,25 @@ static void path_wake_one_locked(struct te_path *path, u32 transport)
 	path_wake_many_locked(path, transport);
 }
 
-/* TE_TIER_NONE: not to be used for it. */
+/*
+ * How near its dev is to the memory here, and one more if the peer's dev is far from
+ * that there. TE_TIER_NONE: not to be used for it.
+ */
 static u32 rail_tier(struct te_rail *rail, struct te_task *task)
 {
 	struct te_mr *mr = task->nr_mrs == 1 ? task->mr : task->mrs[0];
+	struct te_rmr *rmr = task->nr_rmrs == 1 ? task->rmr : task->rmrs[0];
+	u32 tier;
 
 	if (!rail_speaks(rail, task->seg->transport))
 		return TE_TIER_NONE;
 	/* The matrix is of NICs. */
 	if (te_rail_transport(rail) != TE_RDMA)
 		return 0;
-	return te_topo_tier(mr->location, rail->w->mover.dev);
+	tier = te_topo_tier(mr->location, rail->w->mover.dev);
+	if (tier == TE_TIER_NONE)
+		return tier;
+	return tier + !!(READ_ONCE(rmr->far) & READ_ONCE(rail->to));
 }
 
 /* The matrix that an admin loaded may leave a task no rail at all. */

@@ -307,6 +307,8 @@ static struct te_ep *rail_change_ep(struct te_worker *w, struct te_rail *rail)
 		return rail->ep;
 	if (!keeps)
 		rail_leave_ep(w, rail);
+	if (!rail->ep)
+		WRITE_ONCE(rail->to, BIT(rdev.dev_id));
 	/* Look again each time, until it is left. */
 	if (works)
 		rail->better_at = jiffies;
@@ -328,6 +330,7 @@ static struct te_ep *rail_change_ep(struct te_worker *w, struct te_rail *rail)
 	rail_leave_ep(w, rail);
 	rail->better_at = until;
 	rail->ep = ep;
+	WRITE_ONCE(rail->to, BIT(rdev.dev_id));
 	return ep;
 }
 

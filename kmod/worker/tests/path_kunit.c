@@ -127,6 +127,7 @@ static void path_exit(struct kunit *test)
 
 	if (!f)
 		return;
+	te_topo_load(NULL);
 	for (i = 0; i < NR_RAILS; i++)
 		del_rail(&f->sides[i]);
 	KUNIT_EXPECT_EQ(test, f->far.peer->path.nr, 0);
@@ -392,6 +393,92 @@ static void near_rail_is_preferred(struct kunit *test)
 	te_slice_complete(pull_one(test, 0));
 }
 
+/* The peer's sides of the two rails are its devs 4 and 5. */
+static const struct side_case {
+	const char *desc;
+	u32 location;	/* here; the second dev is on node 1 */
+	u32 far;	/* there */
+	u32 leaves;	/* bit of the rail that leaves work to the other one */
+} side_cases[] = {
+	{ "near on both sides", TE_LOCATION_ANY, 0, 0 },
+	{ "the second is far there", TE_LOCATION_ANY, BIT(5), BIT(1) },
+	{ "the first is far there", TE_LOCATION_ANY, BIT(4), BIT(0) },
+	{ "both are far there", TE_LOCATION_ANY, BIT(4) | BIT(5), 0 },
+	{ "only others are far there", TE_LOCATION_ANY, BIT(0) | BIT(31), 0 },
+	{ "the second is far here and there", TE_LOCATION_CPU(0), BIT(5),
+	  BIT(1) },
+	{ "one is far here, the other there", TE_LOCATION_CPU(0), BIT(4), 0 },
+	{ "both are far there, one here too", TE_LOCATION_CPU(0),
+	  BIT(4) | BIT(5), BIT(1) },
+};
+
+KUNIT_ARRAY_PARAM_DESC(side, side_cases, desc);
+
+/* The side that is far helps where the near one has no room. */
+static void near_side_is_preferred(struct kunit *test)
+{
+	const struct side_case *c = test->param_value;
+	struct path_fixture *f = test->priv;
+	struct path_side *sides = f->sides;
+	u32 i;
+
+	f->mrs[0].location = c->location;
+	f->far.rmr->far = c->far;
+	sides[0].rail.to = BIT(4);
+	sides[1].rail.to = BIT(5);
+	for (i = 0; i < NR_RAILS; i++) {
+		submit(test, 1, 1, 2 * SLICE);
+		sides[!i].rail.open = true;
+		if (c->leaves & BIT(i))
+			expect_dry(test, i);
+		else
+			te_slice_complete(pull_one(test, i));
+		sides[!i].rail.open = false;
+		te_path_wake(f->far.peer);
+		te_slice_complete(pull_one(test, i));
+		while (f->far.peer->path.nr)
+			te_slice_complete(pull_one(test, !i));
+	}
+}
+
+/* Where it goes to is not known yet: it may be near, and is tried. */
+static void new_rail_is_near(struct kunit *test)
+{
+	struct path_fixture *f = test->priv;
+
+	f->far.rmr->far = ~0U;
+	f->sides[0].rail.to = BIT(4);
+	f->sides[1].rail.open = true;
+	submit(test, 1, 1, SLICE);
+	expect_dry(test, 0);
+	te_slice_complete(pull_one(test, 1));
+}
+
+/* What the matrix forbids here nothing there allows. */
+static void forbidden_stays_so(struct kunit *test)
+{
+	static const struct te_topology_entry entry = {
+		.location = "*", .device = "kunit0",
+	};
+	struct te_matrix *matrix = te_matrix_create();
+	struct path_fixture *f = test->priv;
+	struct te_batch *batch;
+
+	KUNIT_ASSERT_NOT_NULL(test, matrix);
+	KUNIT_EXPECT_EQ(test, te_matrix_add(matrix, &entry), 0);
+	te_topo_load(matrix);
+	strscpy(f->sides[0].dev.name, "kunit0", sizeof(f->sides[0].dev.name));
+	strscpy(f->sides[1].dev.name, "kunit1", sizeof(f->sides[1].dev.name));
+	f->far.rmr->far = ~0U;
+	f->sides[0].rail.to = BIT(4);
+	f->sides[1].rail.to = BIT(5);
+	batch = submit(test, 1, 1, 2 * SLICE);
+	KUNIT_EXPECT_FALSE(test, te_path_suits(&f->sides[1].rail));
+	te_slice_complete(pull_one(test, 0));
+	del_rail(&f->sides[0]);
+	expect_ended(test, batch, 0, TE_FAILED, -ENODEV);
+}
+
 /* TCP has what RDMA is not able to carry, however full RDMA is. */
 static void later_transport_waits(struct kunit *test)
 {
@@ -599,6 +686,9 @@ static struct kunit_case te_path_cases[] = {
 	KUNIT_CASE(last_rail_ends_all),
 	KUNIT_CASE(misfits_are_passed_by),
 	KUNIT_CASE(near_rail_is_preferred),
+	KUNIT_CASE_PARAM(near_side_is_preferred, side_gen_params),
+	KUNIT_CASE(new_rail_is_near),
+	KUNIT_CASE(forbidden_stays_so),
 	KUNIT_CASE(later_transport_waits),
 	KUNIT_CASE(later_transport_is_not_woken),
 	KUNIT_CASE(forced_transport),
