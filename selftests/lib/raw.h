@@ -53,9 +53,9 @@ int raw_wait(int fd, uint32_t batch, int timeout_ms);
 int raw_wait_entries(int fd, uint32_t nr, int timeout_ms);
 int raw_free(int fd, uint32_t batch);
 
-/* Fills in a good open argument for this guest's segment @name. */
 /* TE_*: of $TE_TRANSPORT (any, rdma, tcp, local); without it TE_RDMA. */
 uint32_t raw_transport(void);
+/* Fills in a good open argument for this guest's segment @name. */
 void raw_fill_open(struct te_ioc_segment_open *o, const char *name);
 
 /* Takes the next entry of the ring: 1, or 0 when it is empty. */
