@@ -14,8 +14,12 @@
 #   floor NAME TE FLOOR TE/FLOOR    te as it is, the bare loop with as many QPs
 #   ratio-best, floor-best          each with the number of QPs, 1 or 2, that is
 #                                   better for it; NAME tells which
+#   ratio-1nic, floor-1nic          te where one NIC alone may carry
+#   ratio-2nics NAME TE RIVALS ...  te as it is, which has both, and two rivals at
+#                                   once, one each way
+#   te-2nics NAME TWO ONE TWO/ONE   te with both and with one
 #   cpu NAME TE RIVAL FLOOR         CPU seconds of the whole guest per GiB
-#   calls NAME TE RIVAL             system calls per 1000 requests
+#   calls NAME TE RIVAL             system calls per 1000 requests, of who asks
 #
 # Then what te costs as things grow; see growth.c. For what needs no NIC, see
 # sockets.sh, with what it is measured against in MB/s:

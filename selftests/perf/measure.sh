@@ -94,19 +94,21 @@ te_bench()
 	[ "${rate:-none}:$(json failed)" = "$rate:0" ] || die "te-bench $op $size"
 }
 
-# iperf OP SIZE CONNECTIONS[z]: z: without a copy to send
+# iperf OP SIZE CONNECTIONS[z] [WRAPPER...]: the same; z: without a copy to send
 iperf()
 {
 	local op=$1 size=$2 args=(-P "${3%z}")
 	[ "$op" = write ] || args+=(-R)
 	[ "$3" = "${3%z}" ] || args+=(-Z)
-	iperf3 -c "$iperf_host" -l "$size" -t "$secs" -O 0 -J "${args[@]}" \
+	shift 3
+	"$@" iperf3 -c "$iperf_host" -l "$size" -t "$secs" -O 0 -J "${args[@]}" \
 		>"$dir/out" 2>"$dir/err" || die "iperf3 $op $size: status $?"
 	rate=$(sed -n '/"sum_received"/,/}/s/.*"bits_per_second":[^0-9]*\([0-9.e+]*\).*/\1/p' \
 		"$dir/out" | awk '{ print $1 / 8e6 }')
 	bytes=$(sed -n '/"sum_received"/,/}/s/.*"bytes":[^0-9]*\([0-9]*\).*/\1/p' \
 		"$dir/out")
 	[[ -n $rate && -n $bytes ]] || die "iperf3 $op $size: no result"
+	requests=$((bytes / size))
 }
 
 # measured WHO OP SIZE WAY: appends rate, and CPU seconds per GiB, to files.
@@ -149,6 +151,29 @@ sweep()
 	for op in ${OPS:-write read}; do
 		for size in ${SIZES:-"$@"}; do
 			compare "$op" "$size"
+		done
+	done
+}
+
+# calls_of COMMAND...: system calls per 1000 requests
+calls_of()
+{
+	"$@" strace -f -c -o "$dir/calls"
+	awk -v n="$requests" \
+		'$NF == "total" { printf "%.1f\n", $4 * 1000 / n }' "$dir/calls"
+}
+
+# count_calls SIZE...: calls, of who sources this, for each operation and size
+count_calls()
+{
+	local op size
+	if ! strace -o /dev/null true 2>/dev/null; then
+		echo "# no strace on $TE_KERNEL: system calls are counted elsewhere"
+		return
+	fi
+	for op in ${OPS:-write read}; do
+		for size; do
+			calls "$op" "$size"
 		done
 	done
 }

@@ -83,6 +83,16 @@ compare()
 		"$(median near.local.cpu)" "$(median memory.copy.cpu)"
 }
 
+# Of who asks, by TCP.
+calls()
+{
+	local op=$1 size=$2 te
+	te_load tcp_lanes=$lanes
+	te=$(calls_of te_bench "$op" "$size")
+	echo "calls $TE_KERNEL-tcp/$op/$(name_of "$size") $te" \
+		"$(calls_of iperf "$op" "$size" 1)"
+}
+
 secs=4
 [ "$TE_KERNEL" != um ] || secs=2
 secs=${SECS:-$secs}
@@ -97,4 +107,5 @@ for ((try = 0; try < 100; try++)); do
 	sleep 0.1
 done
 sweep 4096 65536 1048576
+count_calls 4096 65536
 target_stop
