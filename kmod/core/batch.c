@@ -13,6 +13,7 @@
 #include "core/core.h"
 #include "core/task.h"
 #include "event/count.h"
+#include "fault/fault.h"
 
 /* Tasks looked at in one go under te_batch.lock. */
 #define TE_WALK_STEP	1024U
@@ -24,7 +25,7 @@ int te_core_init(void)
 {
 	int ret;
 
-	te_core_wq = alloc_workqueue("te_core", WQ_UNBOUND, 0);
+	te_core_wq = alloc_workqueue("te_core", TE_WQ_FLAGS, 0);
 	if (!te_core_wq)
 		return -ENOMEM;
 	ret = te_slice_init();

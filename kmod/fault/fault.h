@@ -12,12 +12,15 @@
  * static key, off until a test arms a point.
  *
  * A test arms points through debugfs, folder te-fault; see fault.c for the files.
+ * It can tell te's work items from others, too: their workqueues stand in sysfs, and
+ * with another nice value they have workers that serve nobody else.
  */
 #ifndef TE_FAULT_H
 #define TE_FAULT_H
 
 #include <linux/jump_label.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 /* What can be made to fail; names in fault.c. */
 enum te_fault_point {
@@ -70,6 +73,8 @@ enum te_delay_point {
 
 #ifdef CONFIG_TE_TEST
 
+#define TE_WQ_FLAGS	(WQ_UNBOUND | WQ_SYSFS)
+
 DECLARE_STATIC_KEY_FALSE(te_fault_key);
 
 int te_fault_ask(enum te_fault_point point);
@@ -103,6 +108,8 @@ static inline void te_delay(enum te_delay_point point)
 }
 
 #else
+
+#define TE_WQ_FLAGS	WQ_UNBOUND
 
 static inline void te_fault_init(void) { }
 static inline void te_fault_exit(void) { }

@@ -449,7 +449,7 @@ void te_mr_drop_all(struct te_space *space)
 
 int te_mem_init(void)
 {
-	te_mem_wq = alloc_workqueue("te_mem", WQ_UNBOUND, 0);
+	te_mem_wq = alloc_workqueue("te_mem", TE_WQ_FLAGS, 0);
 	return te_mem_wq ? 0 : -ENOMEM;
 }
 

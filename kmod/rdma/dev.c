@@ -343,7 +343,7 @@ int te_rdma_init(void)
 {
 	int ret;
 
-	te_rdma_wq = alloc_workqueue("te_rdma", WQ_UNBOUND, 0);
+	te_rdma_wq = alloc_workqueue("te_rdma", TE_WQ_FLAGS, 0);
 	if (!te_rdma_wq)
 		return -ENOMEM;
 	ret = ib_register_client(&te_rdma_client);

@@ -19,6 +19,7 @@
 #include <net/net_namespace.h>
 
 #include "event/count.h"
+#include "fault/fault.h"
 #include "session/priv.h"
 #include "xport/xport.h"
 
@@ -409,7 +410,7 @@ int te_session_init(void)
 		pr_err("te: port=0: no such port\n");
 		return -EINVAL;
 	}
-	te_session_wq = alloc_workqueue("te_session", WQ_UNBOUND, 0);
+	te_session_wq = alloc_workqueue("te_session", TE_WQ_FLAGS, 0);
 	return te_session_wq ? 0 : -ENOMEM;
 }
 

@@ -8,6 +8,7 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 
+#include "fault/fault.h"
 #include "tcp/tcp.h"
 
 unsigned int te_tcp_lanes = 4;
@@ -72,10 +73,10 @@ int te_tcp_init(void)
 {
 	int ret = -ENOMEM;
 
-	te_tcp_wq = alloc_workqueue("te_tcp", WQ_UNBOUND, 0);
+	te_tcp_wq = alloc_workqueue("te_tcp", TE_WQ_FLAGS, 0);
 	if (!te_tcp_wq)
 		return -ENOMEM;
-	te_tcp_conn_wq = alloc_workqueue("te_tcp_conn", WQ_UNBOUND,
+	te_tcp_conn_wq = alloc_workqueue("te_tcp_conn", TE_WQ_FLAGS,
 					 2 * num_possible_cpus());
 	if (!te_tcp_conn_wq)
 		goto err_destroy_wq;
