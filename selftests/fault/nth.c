@@ -2,8 +2,8 @@
 /*
  * The nth allocation, or the nth copy from or to user memory, of a call fails,
  * for n = 1, 2, ... until the call gets by with less: every ioctl, open, mmap,
- * and a submit that crosses regions. Each time the errno is right, nothing is
- * left or shown, and the same call then works.
+ * a submit that crosses regions, and the end of a context that has it all. Each
+ * time the errno is right, nothing is left or shown, and the same call then works.
  *
  * fail-nth counts all kinds of faults of one thread. Allocations that may sleep
  * are left out of the count by the kernel unless it is told otherwise: that
@@ -19,94 +19,12 @@
 
 #include "lib/test.h"
 #include "lib/calls.h"
+#include "lib/nth.h"
 #include "lib/pair.h"
 #include "lib/proc.h"
 
-/* More faults than any call has, times TURNS. */
-#define MANY	9000
-#define QUIET	5
 #define TURNS	5
 #define RUNS	20
-
-static int fail_nth;
-
-static void put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0) {
-		printf("# %s: %s\n", path, strerror(errno));
-		exit(1);
-	}
-	close(fd);
-}
-
-#define DEBUGFS "/sys/kernel/debug/"
-
-static void count_allocations(bool count)
-{
-	put(DEBUGFS "failslab/ignore-gfp-wait", count ? "N" : "Y");
-	put(DEBUGFS "fail_page_alloc/ignore-gfp-wait", count ? "N" : "Y");
-}
-
-static void be_quiet(void)
-{
-	put(DEBUGFS "failslab/verbose", "0");
-	put(DEBUGFS "fail_page_alloc/verbose", "0");
-	put(DEBUGFS "fail_page_alloc/min-order", "0");
-	put(DEBUGFS "fail_usercopy/verbose", "0");
-	fail_nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-}
-
-static void arm(unsigned int n)
-{
-	char text[16];
-	int len = snprintf(text, sizeof(text), "%u", n);
-
-	if (pwrite(fail_nth, text, len, 0) != len)
-		printf("# fail-nth: %s\n", strerror(errno));
-}
-
-/* Whether it has struck. Asking is a copy of its own, which it may strike. */
-static bool struck(void)
-{
-	char text[16] = "";
-	ssize_t n = pread(fail_nth, text, sizeof(text) - 1, 0);
-
-	if (n < 0)
-		return false;
-	while (pwrite(fail_nth, "0", 1, 0) != 1)
-		;
-	return !strtoul(text, NULL, 10);
-}
-
-/**
- * struct turns - n = 1, 2, ..., each with several turns
- * @each: how many
- * @nr: turns so far
- * @n: of this turn
- * @quiet: turns on end that nothing has struck in
- */
-struct turns {
-	unsigned int each, nr, n, quiet;
-};
-
-static bool next_turn(struct turns *t)
-{
-	t->n = 1 + t->nr++ / t->each;
-	return t->quiet < QUIET * t->each && t->nr < MANY;
-}
-
-static bool turn_end(struct turns *t, bool hit)
-{
-	t->quiet = hit ? 0 : t->quiet + 1;
-	return hit;
-}
-
-static bool ran_out(const struct turns *t)
-{
-	return t->quiet == QUIET * t->each;
-}
 
 FIXTURE(nth)
 {
@@ -116,8 +34,8 @@ FIXTURE(nth)
 
 FIXTURE_SETUP(nth)
 {
-	be_quiet();
-	count_allocations(false);
+	nth_start();
+	nth_count_allocations(false);
 	ASSERT_EQ(0, te_settle());
 	ASSERT_EQ(0, world_open(&self->w));
 	ASSERT_EQ(0, te_stats(&self->base));
@@ -126,8 +44,7 @@ FIXTURE_SETUP(nth)
 FIXTURE_TEARDOWN(nth)
 {
 	world_close(&self->w);
-	close(fail_nth);
-	count_allocations(false);
+	nth_stop();
 	CLEAN();
 }
 
@@ -157,9 +74,9 @@ static void call_nth(struct __test_metadata *_metadata,
 	while (next_turn(&t)) {
 		memset(arg, 0, sizeof(arg));
 		EXPECT_ROW(0, c->make(&self->w, arg), "%s", c->name);
-		arm(t.n);
+		nth_arm(t.n);
 		ret = raw_ioctl(self->w.fd, c->cmd, arg);
-		hit = turn_end(&t, struck());
+		hit = turn_end(&t, nth_struck());
 		*efault += ret == -EFAULT;
 		*enomem += ret == -ENOMEM;
 		EXPECT_TRUE(!ret ||
@@ -198,7 +115,7 @@ TEST_F_TIMEOUT(nth, ioctls, SLOW)
 	bool needs;
 
 	for (i = 0; i < nr_calls; i++) {
-		count_allocations(false);
+		nth_count_allocations(false);
 		/* The argument in, and out; a run may step over one. */
 		for (j = 0; j < RUNS; j++) {
 			call_nth(_metadata, self, &calls[i], &efault, &enomem);
@@ -208,7 +125,7 @@ TEST_F_TIMEOUT(nth, ioctls, SLOW)
 		EXPECT_ROW(true, j < RUNS, "%s: %u times -EFAULT",
 			   calls[i].name, efault);
 
-		count_allocations(true);
+		nth_count_allocations(true);
 		call_nth(_metadata, self, &calls[i], &efault, &enomem);
 		needs = false;
 		for (j = 0; j < ROWS(need_memory); j++)
@@ -269,14 +186,14 @@ TEST_F_TIMEOUT(nth, file_calls, SLOW)
 	size_t i;
 	int ret;
 
-	count_allocations(true);
+	nth_count_allocations(true);
 	for (i = 0; i < ROWS(file_calls); i++) {
 		failed = 0;
 		t = (struct turns){ .each = TURNS };
 		while (next_turn(&t)) {
-			arm(t.n);
+			nth_arm(t.n);
 			ret = file_calls[i].try(&self->w);
-			hit = turn_end(&t, struck());
+			hit = turn_end(&t, nth_struck());
 			failed += ret != 0;
 			/* The name of the file is copied too. */
 			EXPECT_TRUE(!ret || (hit && (ret == -ENOMEM ||
@@ -320,12 +237,12 @@ TEST_F_TIMEOUT(nth, submit_across_regions, SLOW)
 	ASSERT_EQ(0, pair_xfer(&p, TE_WRITE, 0, 0, 128 * KIB));
 	ASSERT_EQ(0, te_stats(&base));
 	r = pair_req(&p, TE_READ, 5, 6, 120 * KIB);
-	count_allocations(true);
+	nth_count_allocations(true);
 	while (next_turn(&t)) {
 		MUST(te_batch_alloc(p.ini, 1, NULL, &batch));
-		arm(t.n);
+		nth_arm(t.n);
 		ret = te_submit(p.ini, batch, &r, 1);
-		hit = turn_end(&t, struck());
+		hit = turn_end(&t, nth_struck());
 		failed += ret != 0;
 		EXPECT_TRUE(!ret || (hit && (ret == -ENOMEM ||
 					     ret == -EFAULT))) {
@@ -354,14 +271,13 @@ FIXTURE(alone)
 
 FIXTURE_SETUP(alone)
 {
-	be_quiet();
+	nth_start();
 	ASSERT_EQ(0, te_settle());
 }
 
 FIXTURE_TEARDOWN(alone)
 {
-	close(fail_nth);
-	count_allocations(false);
+	nth_stop();
 	CLEAN();
 }
 
@@ -373,12 +289,12 @@ TEST_F_TIMEOUT(alone, first_export, SLOW)
 	bool hit;
 	int ret;
 
-	count_allocations(true);
+	nth_count_allocations(true);
 	while (next_turn(&t)) {
 		MUST(raw_open(&r, 0, 0));
-		arm(t.n);
+		nth_arm(t.n);
 		ret = raw_export(r.fd, "first");
-		hit = turn_end(&t, struck());
+		hit = turn_end(&t, nth_struck());
 		enomem += ret == -ENOMEM;
 		/* A port that TCP has no memory to note down is "in use". */
 		EXPECT_TRUE(!ret || (hit && (ret == -ENOMEM ||
@@ -406,12 +322,12 @@ static int first_open(void *arg, int in, int out)
 
 	(void)in;
 	(void)out;
-	fail_nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	arm(n);
+	nth_start();
+	nth_arm(n);
 	fd = open(TE_DEVICE, O_RDWR | O_CLOEXEC);
 	if (fd < 0 && errno != ENOMEM && errno != EFAULT)
 		return ANOTHER_ERROR;
-	hit = struck();
+	hit = nth_struck();
 	if (fd < 0)
 		return hit ? REFUSED : ANOTHER_ERROR;
 	return hit ? OPENED_ALL_THE_SAME : OPENED;
@@ -424,7 +340,7 @@ TEST_F_TIMEOUT(alone, first_open, SLOW)
 	struct proc child;
 	int ret;
 
-	count_allocations(true);
+	nth_count_allocations(true);
 	while (next_turn(&t)) {
 		ASSERT_EQ(0, proc_start(&child, first_open, &t.n));
 		ret = proc_wait(&child);
@@ -463,13 +379,13 @@ TEST_F_TIMEOUT(alone, first_segment_of_a_peer, SLOW)
 
 	ASSERT_EQ(0, raw_open(&r, 0, 0));
 	ASSERT_EQ(0, raw_export(r.fd, "known"));
-	count_allocations(true);
+	nth_count_allocations(true);
 	while (next_turn(&t)) {
 		snprintf(host, sizeof(host), "127.78.%u.%u", t.nr / 250,
 			 t.nr % 250 + 1);
-		arm(t.n);
+		nth_arm(t.n);
 		ret = segment_at(r.fd, host, "known", &seg);
-		hit = turn_end(&t, struck());
+		hit = turn_end(&t, nth_struck());
 		enomem += ret == -ENOMEM;
 		EXPECT_TRUE(!ret || (hit && (ret == -ENOMEM ||
 					     ret == -EFAULT))) {
@@ -483,6 +399,86 @@ TEST_F_TIMEOUT(alone, first_segment_of_a_peer, SLOW)
 	EXPECT_TRUE(ran_out(&t));
 	EXPECT_LT(2, enomem);
 	raw_close(&r);
+}
+
+/*
+ * A context with everything alive in it: regions, an export that a peer has open,
+ * a segment of that peer's, and more work than is done by when it ends.
+ */
+#define WORK	48
+#define PART	(256 * KIB)
+
+struct whole {
+	struct raw raw;
+	struct area mem;
+	uint32_t theirs;
+};
+
+static int whole_open(struct whole *w, struct pair *p)
+{
+	const char *name = te_unique_name();
+	struct te_request r[WORK];
+	uint32_t mr, seg, batch;
+	int ret, i;
+
+	ret = raw_open(&w->raw, 64, 64);
+	for (i = 0; i < 2; i++)
+		ret = ret ?: raw_mr(w->raw.fd, w->mem.p + i * PART, PART,
+				    TE_LOCAL_ALL | TE_REMOTE_ALL, &mr);
+	ret = ret ?: raw_export(w->raw.fd, name);
+	ret = ret ?: te_open_segment(p->ini, name, &w->theirs);
+	ret = ret ?: raw_segment(w->raw.fd, p->name, &seg);
+	ret = ret ?: raw_batch(w->raw.fd, WORK, TE_ENTRIES_TASK, &batch);
+	for (i = 0; i < WORK; i++) {
+		r[i] = pair_req(p, i % 2 ? TE_WRITE : TE_READ, 0, 0, 2 * PART);
+		r[i].local_addr = (uintptr_t)w->mem.p;
+		r[i].segment = seg;
+	}
+	return ret ?: raw_submit(w->raw.fd, batch, r, WORK);
+}
+
+TEST_F_TIMEOUT(alone, close, SLOW)
+{
+	static const struct pair_opts o = {
+		.margin = ~0UL, .local = 2 * PART, .remote = 2 * PART,
+	};
+	struct turns t = { .each = TURNS };
+	struct te_ioc_stats base, now;
+	unsigned int busy = 0;
+	struct whole w;
+	struct pair p;
+	int ret;
+
+	ASSERT_EQ(0, pair_open(&p, &o));
+	ASSERT_EQ(0, area_alloc(&w.mem, 2 * PART));
+	/* Whatever of the work is done, both sides stay as they are. */
+	memcpy(w.mem.p, p.remote.p, 2 * PART);
+	memcpy(w.mem.want, p.remote.p, 2 * PART);
+	ASSERT_EQ(0, te_stats(&base));
+	nth_count_allocations(true);
+	while (next_turn(&t)) {
+		MUST(whole_open(&w, &p));
+		/* So that the file goes with the descriptor. */
+		munmap((void *)w.raw.slots, w.raw.setup.status_bytes);
+		munmap(w.raw.ring, w.raw.setup.ring_bytes);
+		MUST(te_stats(&now));
+		busy += now.tasks > 0;
+		nth_arm(t.n);
+		ret = close(w.raw.fd) ? -errno : 0;
+		turn_end(&t, nth_struck());
+		EXPECT_ROW(0, ret, "n %u", t.n);
+		EXPECT_ROW(-ESTALE, te_await_gone(p.ini, w.theirs), "n %u",
+			   t.n);
+		MUST(te_segment_close(p.ini, w.theirs));
+		EXPECT_ROW(0, te_settle_to(&base), "n %u", t.n);
+		MUST(area_check(&w.mem, "of who closed"));
+		MUST(pair_check(&p));
+	}
+	EXPECT_TRUE(ran_out(&t));
+	EXPECT_LT(0, busy);
+	EXPECT_EQ(0, pair_xfer(&p, TE_WRITE, 0, 0, 2 * PART));
+	area_free(&w.mem);
+	pair_close(&p);
 }
 
 TEST_HARNESS_MAIN
