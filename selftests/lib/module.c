@@ -61,6 +61,20 @@ int module_reload(const char *params)
 	return module_unload_soon() ?: module_load(params);
 }
 
+int module_qp_timeout(char *param, size_t len)
+{
+	FILE *f = fopen("/sys/module/te/parameters/qp_timeout", "re");
+	unsigned int n;
+	int ret;
+
+	if (!f)
+		return -errno;
+	ret = fscanf(f, "%u", &n) == 1 ? 0 : -EIO;
+	fclose(f);
+	snprintf(param, len, "qp_timeout=%u", n);
+	return ret;
+}
+
 int module_set(const char *param, const char *value)
 {
 	char path[96];

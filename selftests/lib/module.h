@@ -3,6 +3,8 @@
 #ifndef TE_TEST_MODULE_H
 #define TE_TEST_MODULE_H
 
+#include <stddef.h>
+
 /* One try: 0, -EWOULDBLOCK or -EBUSY while somebody uses it. */
 int module_unload(void);
 
@@ -17,6 +19,9 @@ int module_load(const char *params);
 
 /* Both, for another set of parameters. */
 int module_reload(const char *params);
+
+/* The qp_timeout that te has, as a parameter: run.sh gives slow kernels one. */
+int module_qp_timeout(char *param, size_t len);
 
 /* One of those that may be changed while te is loaded: 0 or -errno. */
 int module_set(const char *param, const char *value);

@@ -224,21 +224,6 @@ static int find_mover(struct submitter *s)
 	return strrchr(after.name[best], '/')[1] - '0';
 }
 
-/* What run.sh gives slow kernels, for the next load. */
-static int keep_qp_timeout(char *param, size_t len)
-{
-	FILE *f = fopen("/sys/module/te/parameters/qp_timeout", "re");
-	unsigned int n;
-	int ret;
-
-	if (!f)
-		return -errno;
-	ret = fscanf(f, "%u", &n) == 1 ? 0 : -EIO;
-	fclose(f);
-	snprintf(param, len, "qp_timeout=%u", n);
-	return ret;
-}
-
 FIXTURE_SETUP(sleep)
 {
 	struct te_segment_opts so = {
@@ -250,8 +235,8 @@ FIXTURE_SETUP(sleep)
 	int i;
 
 	ASSERT_EQ(0, te_settle_all());
-	ASSERT_EQ(0, keep_qp_timeout(self->qp_timeout,
-				     sizeof(self->qp_timeout)));
+	ASSERT_EQ(0, module_qp_timeout(self->qp_timeout,
+				       sizeof(self->qp_timeout)));
 	/* To close what has no work they would wake up. */
 	snprintf(params, sizeof(params), "workers_per_dev=8 tcp_idle=0 %s",
 		 self->qp_timeout);
