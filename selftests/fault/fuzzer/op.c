@@ -12,8 +12,9 @@
 
 #define SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define ARG_MAX_BYTES	4096
-/* Where requests end in a lane's room: behind them is no memory. */
+/* Requests, and rows of a matrix, end where a lane's room does: behind is no memory. */
 #define MAX_REQUESTS	64
+#define MAX_ENTRIES	128
 
 bool op_verbose;
 
@@ -71,8 +72,8 @@ PICK(task_slots, 1, 2, 8, 64, 64, 64, 0, 100, 1024, (1 << 20) + 1, HUGE_32)
 PICK(family, AF_INET, AF_INET, AF_INET, AF_INET, AF_INET, AF_INET, AF_INET,
      AF_INET, AF_INET, AF_INET, AF_INET6, AF_INET6, AF_INET6, AF_INET6,
      AF_INET6, AF_UNIX)
-PICK(transport, TE_ANY, TE_ANY, TE_ANY, TE_ANY, TE_ANY, TE_ANY, TE_ANY, TE_ANY,
-     TE_RDMA, TE_RDMA, TE_RDMA, TE_RDMA, TE_RDMA, TE_TCP, TE_LOCAL, 4)
+PICK(transport, TE_ANY, TE_ANY, TE_ANY, TE_ANY, TE_ANY, TE_ANY, TE_ANY, TE_RDMA,
+     TE_RDMA, TE_RDMA, TE_RDMA, TE_TCP, TE_TCP, TE_LOCAL, TE_LOCAL, 4)
 PICK(timeout, 0, 1, 2, 10, 100, 5000, 5000, 5000, 0x7fffffff, 0x80000000)
 PICK(nr_tasks, 1, 1, 2, 2, 3, 4, 4, 8, 8, 8, 15, 31, 63, 64, 0, HUGE_32)
 PICK(deadline, 0, 0, 0, 1, 5, 20, 100, TE_MAX_DEADLINE_MS,
@@ -83,6 +84,9 @@ PICK(nr_entries, 1, 1, 1, 1, 2, 2, 4, 16, 17, 0, HUGE_32)
 PICK(wait_ms, 0, 0, 0, 0, 1, 1, 1, 1, 20, 20, 20, 20, 20, 100, HUGE_32,
      0x80000000)
 PICK(max, 0, 1, 2, 8, 64, 100, HUGE_32)
+PICK(rows, 0, 0, 1, 1, 2, 2, 3, 4, 6, 8, 17, MAX_ENTRIES,
+     TE_TOPOLOGY_LOCATIONS * TE_TOPOLOGY_DEVICES,
+     TE_TOPOLOGY_LOCATIONS * TE_TOPOLOGY_DEVICES + 1, HUGE_32)
 
 static uint64_t pick_zero(const struct call *c, uint32_t v)
 {
@@ -204,6 +208,40 @@ static uint64_t pick_fd(const struct call *c, uint32_t v)
 	return (uint32_t)fds[v % SIZE(fds)];
 }
 
+/* Of memory and in matrices, so that they meet; the last ones are none. */
+static const char *const locations[] = {
+	"*", "cpu:0", "gpu0", "gpu1", "a.b_c-d:7", "cpu:1", "cpu:1023",
+	"0123456789.123456789.123456789.",
+#define NR_LOCATIONS 8
+	"cpu:1024", "cpu:", "cpu:00", "two words", "",
+	"0123456789.123456789.123456789.1",
+};
+
+static uint64_t pick_location(const struct call *c, uint32_t v)
+{
+	uint32_t nr = SIZE(locations);
+
+	if (odd(&v))
+		return pick_addr(c, v);
+	if (odd(&v))
+		return (uintptr_t)locations[v % nr];
+	return v % 2 ? (uintptr_t)locations[v / 2 % NR_LOCATIONS] : 0;
+}
+
+/* Of a name among those its length, nearly always. */
+static uint64_t pick_location_len(const struct call *c, uint32_t v)
+{
+	const struct te_ioc_mr_register *a = (void *)c->arg;
+	size_t i;
+
+	if (odd(&v))
+		return v % 64;
+	for (i = 0; i < SIZE(locations); i++)
+		if (a->location == (uintptr_t)locations[i])
+			return strlen(locations[i]);
+	return a->location ? v % TE_MAX_LOCATION : 0;
+}
+
 static uint64_t pick_own_name(const struct call *c, uint32_t v)
 {
 	return odd(&v) ? pick_addr(c, v) : (uintptr_t)world.names[c->ctx];
@@ -307,6 +345,55 @@ static uint64_t pick_requests(const struct call *c, uint32_t v)
 	return (uintptr_t)q;
 }
 
+/* Each pair of location and device once, or many locations; or wild. */
+static void make_entry(struct te_topology_entry *e, struct rng *r, uint32_t i,
+		       enum kind kind)
+{
+	const char *devices[] = { getenv("TE_DEV_A"), getenv("TE_DEV_B"),
+				  "rxe_a/1", "mlx5_0", "mlx5_0/1" };
+	uint32_t device = i % SIZE(devices), location = i / SIZE(devices);
+
+	if (kind == LONG) {
+		device = 0;
+		location = i;
+	}
+	memset(e, 0, sizeof(*e));
+	if (location < NR_LOCATIONS)
+		strcpy((char *)e->location, locations[location]);
+	else
+		sprintf((char *)e->location, "l%u", location);
+	strncpy((char *)e->device, devices[device] ?: "rxe_a",
+		TE_MAX_DEVICE);
+	e->tier = rnd_below(r, TE_NR_TIERS);
+	if (kind != WILD)
+		return;
+	switch (rnd_below(r, 8)) {
+	case 0: e->tier = rnd_below(r, 4); break;
+	case 1: e->reserved = rnd(r); break;
+	case 2: memset(e->location, 'x', sizeof(e->location)); break;
+	case 3: memset(e->device, 'x', sizeof(e->device)); break;
+	case 4: e->location[TE_MAX_LOCATION] = 'x'; break;
+	case 5: memset(e, rnd(r), sizeof(*e)); break;
+	}
+}
+
+static uint64_t pick_set_entries(const struct call *c, uint32_t v)
+{
+	const struct te_ioc_topology_set *a = (void *)c->arg;
+	uint32_t nr = a->nr < MAX_ENTRIES ? a->nr : MAX_ENTRIES, i;
+	struct te_topology_entry *e = (void *)(c->room + ROOM);
+	struct rng r = { v };
+
+	if (odd(&v))
+		return pick_addr(c, v);
+	if (!a->nr)
+		return 0;
+	e -= nr;
+	for (i = 0; i < nr; i++)
+		make_entry(&e[i], &r, i, v % NR_KINDS);
+	return (uintptr_t)e;
+}
+
 #define F(type, member, how) {						\
 	.off = offsetof(struct te_ioc_##type, member),			\
 	.bytes = sizeof(((struct te_ioc_##type *)0)->member),		\
@@ -338,8 +425,8 @@ const struct op ops[] = {
 		F(mr_register, dmabuf_fd, zero),
 		F(mr_register, base, base),
 		F(mr_register, dmabuf_offset, zero),
-		F(mr_register, location, pointer),
-		F(mr_register, location_len, zero) } },
+		F(mr_register, location, location),
+		F(mr_register, location_len, location_len) } },
 	{ IOCTL(MR_UNREGISTER, mr_unregister, 12), .fields = {
 		F(mr_unregister, flags, force),
 		F(mr_unregister, mr, mr),
@@ -399,6 +486,15 @@ const struct op ops[] = {
 		F(batch_free, flags, no_flags),
 		F(batch_free, batch, batch),
 		F(batch_free, reserved, zero) } },
+	{ IOCTL(TOPOLOGY_SET, topology_set, 5), .fields = {
+		F(topology_set, flags, no_flags),
+		F(topology_set, nr, rows),
+		F(topology_set, reserved, zero),
+		F(topology_set, entries, set_entries) } },
+	{ IOCTL(TOPOLOGY_GET, topology_get, 3), .fields = {
+		F(topology_get, flags, no_flags),
+		F(topology_get, max, max),
+		F(topology_get, entries, room_addr) } },
 	{ .name = "open", .weight = 4, .run = act_open },
 	{ .name = "close", .weight = 3, .run = act_close },
 	{ .name = "dup", .weight = 4, .run = act_dup },
@@ -516,10 +612,10 @@ static bool in_contract(long ret)
 {
 	static const short may[] = {
 		ENOTTY, E2BIG, EINVAL, EOPNOTSUPP, EFAULT, ENOENT, EEXIST,
-		EPERM, EACCES, ERANGE, EOVERFLOW, ENOMEM, EBUSY, ENXIO, EBADFD,
-		ETIME, EINTR, ETIMEDOUT, ECANCELED, ESTALE, ECONNREFUSED,
-		EHOSTUNREACH, ENETUNREACH, ECONNRESET, EPROTO, EREMOTEIO, EIO,
-		ENODEV, EADDRINUSE, EBADF,
+		EPERM, EACCES, ENOSPC, ERANGE, EOVERFLOW, ENOMEM, EBUSY, ENXIO,
+		EBADFD, ETIME, EINTR, ETIMEDOUT, ECANCELED, ESTALE,
+		ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ECONNRESET, EPROTO,
+		EREMOTEIO, EIO, ENODEV, EADDRINUSE, EBADF,
 	};
 	size_t i;
 

@@ -149,10 +149,21 @@ int world_reset(void)
 	return ret ?: ctx_open(2, O_RDWR);
 }
 
+/* What steps loaded is the node's, not a context's. */
+static void forget_topology(void)
+{
+	struct te_ioc_topology_set none = { .size = sizeof(none) };
+	int fd = open(TE_DEVICE, O_RDWR | O_CLOEXEC);
+
+	raw_ioctl(fd, TE_IOC_TOPOLOGY_SET, &none);
+	close(fd);
+}
+
 void world_clear(void)
 {
 	int i;
 
+	forget_topology();
 	for (i = 0; i < 2 * NR_CTX; i++)
 		close(FD_BASE + i);
 	arena_forget(world.arena, ARENA);
