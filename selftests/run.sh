@@ -284,6 +284,8 @@ debug()
 	# what two CPUs can make go wrong; emulated, so no more than that
 	# shellcheck disable=SC2086 # a list
 	watched kasan wire 1500 kunit ring life/race life/kill peer/death $forced
+	watched_over tcp kasan 900 life/race life/cpus fault/race_ctx \
+		fault/race_mr
 	watched kcsan wire 600 ring/threads life/race fault/race_ctx
 	step coverage selftests/coverage.sh
 }

@@ -63,9 +63,10 @@ boot()
 		"te_node=$1" "te_job=$job" "te_vm=$VM_DIR" "te_root=$TE_ROOT"
 		"te_build=$TE_BUILD"
 	)
+	# A socket for each CPU: without ACPI no more than one of each is found.
 	args=(
 		-accel "${accel/tcg/tcg,thread=multi}" -cpu "$cpu"
-		-smp "$smp" -m "$mem"
+		-smp "$smp,sockets=$smp" -m "$mem"
 		-nodefaults -display none -no-reboot
 		-kernel "$image" -initrd "$initramfs" -append "${append[*]}"
 		-serial "file:klog.$1"

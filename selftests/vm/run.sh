@@ -130,7 +130,7 @@ write_job()
 {
 	{
 		printf '%s=%q\n' TE_KERNEL "$kernel" TE_NET "$net" \
-			te_backend "$backend" \
+			te_backend "$backend" te_smp "$smp" \
 			te_module "$module" te_param "$param" \
 			te_limit "$limit" te_shell "$shell" te_stty "$1" \
 			te_modules "${modules-}"

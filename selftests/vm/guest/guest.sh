@@ -90,6 +90,7 @@ network()
 
 mounts
 cd "$te_root" || finish "no $te_root in the guest"
+[ "$(nproc)" = "$te_smp" ] || finish "$(nproc) CPUs instead of $te_smp"
 export TE_VM=1 TE_KERNEL TE_NET
 network
 module_load
