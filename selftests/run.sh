@@ -207,7 +207,7 @@ full()
 	test_build kunit $forced fault/events fault/race_sleep
 	# shellcheck disable=SC2086 # a list
 	round 6.12 wire 2400 uapi32 $suites
-	round 6.12 rails 600 rail/failover rail/reach
+	round 6.12 rails 600 rail/failover rail/reach rail/near
 	round 6.1 wire 900 uapi uapi32 mem xfer ring
 	round 6.1 rails 600 rail/failover rail/reach
 	# no RoCE: nothing may depend on it
