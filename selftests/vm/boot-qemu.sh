@@ -60,6 +60,7 @@ boot()
 		# A busy host may keep a vCPU waiting for seconds.
 		rcupdate.rcu_cpu_stall_timeout=60 watchdog_thresh=20
 		kcsan.skip_watch=400 kcsan.udelay_task=800
+		"kunit.filter=speed>slow"
 		"te_node=$1" "te_job=$job" "te_vm=$VM_DIR" "te_root=$TE_ROOT"
 		"te_build=$TE_BUILD"
 	)
