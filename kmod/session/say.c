@@ -499,15 +499,13 @@ static int serve_say(struct te_serve *v, void *buf, u32 room)
 	n = serve_say_dev_keys(v, buf, room);
 	if (n)
 		return n;
-	n = serve_say_far_again(v, buf);
-	if (n)
-		return n;
 	n = serve_say_mrs(v, buf);
 	if (n)
 		return n;
 	if (!v->ready_said)
 		return serve_say_end(v, buf, TE_WIRE_SEG_READY, 0);
-	return 0;
+	/* Of all regions: nothing else waits for that. */
+	return serve_say_far_again(v, buf);
 }
 
 /* All that there ever was to say has been said. */
