@@ -221,7 +221,7 @@ full()
 	over local 6.12 600 xfer/batch
 	over tcp+crc 6.1 600 xfer/batch xfer/lengths
 	round 6.12 wire-siw 600 xfer/batch xfer/lengths peer/nic
-	pair 6.12 insecure=1 transfers lossy
+	pair 6.12 insecure=1 transfers local lossy
 	# needs a node without connections for data
 	pair 6.12 insecure=1 killed
 	pair 6.12 'insecure=1 qp_timeout=20' quiet
@@ -271,7 +271,8 @@ debug()
 	rm -rf build/coverage
 	mkdir -p build/coverage
 	# shellcheck disable=SC2086 # a list
-	watched um-kasan wire 1800 kunit $suites fault
+	watched um-kasan wire 1800 kunit $suites
+	watched um-kasan wire 1200 fault
 	watched um-kasan loop 600 xfer
 	watched_over tcp um-kasan 1500 mem xfer ring life peer/gone peer/death \
 		fault/race_ctx fault/race_mr
@@ -283,10 +284,10 @@ debug()
 		selftests/perf/floor-ends.sh
 	# what two CPUs can make go wrong; emulated, so no more than that
 	# shellcheck disable=SC2086 # a list
-	watched kasan wire 1500 kunit ring life/race life/kill peer/death $forced
+	watched kasan wire 2400 kunit ring life/race life/kill peer/death $forced
 	watched_over tcp kasan 900 life/race life/cpus fault/race_ctx \
 		fault/race_mr
-	watched kcsan wire 600 ring/threads life/race fault/race_ctx
+	watched kcsan wire 900 ring/threads life/race fault/race_ctx
 	step coverage selftests/coverage.sh
 }
 

@@ -99,6 +99,32 @@ static bool has(int fd, uint64_t offset, uint64_t length, uint64_t seed)
 	});
 }
 
+/* Another node's memory is not copied by this one's CPU, whoever asks for that. */
+TEST_F_TIMEOUT(pair, local, SLOW)
+{
+	struct te_request r = {
+		.opcode = TE_READ,
+		.local_addr = (uintptr_t)self->mem.p,
+		.remote_addr = self->place.addr,
+		.length = PAIR_LEN,
+	};
+	struct te_route route;
+	uint32_t batch;
+
+	self->o.transport = TE_LOCAL;
+	ASSERT_EQ(0, te_segment_open(self->te, self->url, &self->o,
+				     &self->seg));
+	ASSERT_EQ(0, te_segment_route(self->te, self->seg, &route));
+	EXPECT_EQ(TE_ANY, route.transport);
+	EXPECT_EQ(TE_LOCAL, route.forced);
+	EXPECT_EQ(0, route.known & 1 << TE_LOCAL);
+	r.segment = self->seg;
+	ASSERT_EQ(0, te_batch_alloc(self->te, 1, NULL, &batch));
+	EXPECT_EQ(-ENXIO, te_submit(self->te, batch, &r, 1));
+	EXPECT_EQ(0, te_batch_free(self->te, batch));
+	EXPECT_TRUE(has(self->fd, 0, PAIR_LEN, PAIR_SEED));
+}
+
 TEST_F_TIMEOUT(pair, transfers, SLOW)
 {
 	static const size_t lengths[] = { 1, 4095, 65537, 1000000, PAIR_LEN };
