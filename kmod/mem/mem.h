@@ -73,7 +73,8 @@ struct te_mr_map {
 
 /**
  * struct te_mr - a registered range of a process's memory
- * @refs: one for the registration, one for each task that uses it
+ * @refs: one for the registration, one for each task that uses it, each step of a
+ *	peer's request, each loan
  * @id: in its space
  * @access: TE_* access bits
  * @addr: user address of the first byte

@@ -4,9 +4,10 @@
  *
  * A lane must begin with the token of a live session and its generation, else it
  * is told why and closed. From then on it is served by a work item, one request
- * at a time, in turn with others. Nothing is allocated for a request; its region is
- * looked up anew for each step of it and held for that step only, so that a
- * region which is revoked is out of reach at once, whatever the peer does.
+ * at a time, in turn with others. Its region is looked up anew for each step of it
+ * and held for that step only, so that a region which is revoked is out of reach at
+ * once, whatever the peer does; but for what answers a READ and is on its way: that is
+ * lent, see loan.c.
  *
  * With checksums the bytes of a WRITE are looked at again when all are in place, those
  * of a READ before the answer: bytes that change meanwhile do not match.
@@ -20,7 +21,7 @@
  * is sent again by RDMA has no such barrier.)
  *
  * The peer's death and the work itself end a lane; it is gone when the work has
- * run for the last time.
+ * run for the last time, and all that it has lent is back.
  */
 #include <linux/err.h>
 #include <linux/net.h>
@@ -47,8 +48,8 @@ enum te_tcp_step {
 	TE_TCP_GIVE,		/* READ: its bytes go out */
 };
 
-/* Shorter answers are copied: that costs less than a loan (msg_zerocopy.rst). */
-#define TE_TCP_LEND		SZ_16K
+/* Lanes that have ended and wait for what they have lent; from then on copies go out. */
+#define TE_TCP_MAX_LATE		256
 
 /* te_tcp_conn.bits */
 #define TE_TCP_CLOSING		0
@@ -67,6 +68,8 @@ enum te_tcp_step {
  * @req: request that is served
  * @off: bytes of it that have come or gone
  * @loan: what its bytes go out with; NULL: copies of them do
+ * @nr_recalled: loans that are to end soon
+ * @recall_work: ends the lane if they have not; references it
  * @crc: its requests shall have checksums
  */
 struct te_tcp_conn {
@@ -82,10 +85,13 @@ struct te_tcp_conn {
 	struct te_msg_lane req;
 	u32 off;
 	struct te_tcp_loan *loan;
+	atomic_t nr_recalled;
+	struct delayed_work recall_work;
 	bool crc;
 };
 
 static atomic_t te_tcp_conns = ATOMIC_INIT(0);
+static atomic_t te_tcp_late = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(te_tcp_conns_gone);
 
 static void conn_kick(struct te_tcp_conn *tc)
@@ -128,15 +134,17 @@ static void conn_release(struct kref *ref)
 	struct te_tcp_conn *tc = container_of(ref, struct te_tcp_conn, ref);
 
 	cancel_delayed_work(&tc->work);
+	atomic_dec(&te_tcp_late);
 	conn_destroy(tc);
 }
 
-/* By its last loan's. The lane has ended. */
+/* By a loan's, or the recall's. The lane has ended. */
 static void conn_release_late(struct kref *ref)
 {
 	struct te_tcp_conn *tc = container_of(ref, struct te_tcp_conn, ref);
 
 	cancel_delayed_work_sync(&tc->work);
+	atomic_dec(&te_tcp_late);
 	conn_destroy(tc);
 }
 
@@ -147,28 +155,45 @@ static void conn_settle_loan(struct te_tcp_conn *tc)
 	tc->loan = NULL;
 }
 
-/* From the work, which has nothing to do afterwards, should a loan queue it. */
+/* From the work, which has nothing to do afterwards, should somebody queue it. */
 static void conn_end(struct te_tcp_conn *tc)
 {
 	te_tcp_close(&tc->lane);
 	te_peer_del_conn(tc->peer, &tc->conn);
 	conn_settle_loan(tc);
+	/* Undone when it turns out to be the last, or by whoever is. */
+	atomic_inc(&te_tcp_late);
 	kref_put(&tc->ref, conn_release);
 }
 
-/* What has not been sent is thrown away with the lane. */
+static void conn_recall_work(struct work_struct *work)
+{
+	struct te_tcp_conn *tc = container_of(work, struct te_tcp_conn,
+					      recall_work.work);
+
+	if (atomic_read(&tc->nr_recalled))
+		conn_kill(&tc->conn);
+	kref_put(&tc->ref, conn_release_late);
+}
+
+/* The peer may have it all, and not have said so yet. */
 static void conn_loan_recall(void *owner)
 {
 	struct te_tcp_conn *tc = owner;
 
-	set_bit(TE_TCP_CLOSING, &tc->bits);
-	conn_kick(tc);
+	atomic_inc(&tc->nr_recalled);
+	kref_get(&tc->ref);
+	/* The loan has a reference. */
+	if (!queue_delayed_work(te_tcp_wq, &tc->recall_work, TE_TCP_RECALL))
+		kref_put(&tc->ref, conn_release_late);
 }
 
-static void conn_loan_ended(void *owner)
+static void conn_loan_ended(void *owner, bool recalled)
 {
 	struct te_tcp_conn *tc = owner;
 
+	if (recalled)
+		atomic_dec(&tc->nr_recalled);
 	kref_put(&tc->ref, conn_release_late);
 }
 
@@ -389,7 +414,9 @@ static int conn_say(struct te_tcp_conn *tc)
 /* For an answer that is long enough, if the socket may be given pages. */
 static void conn_lend(struct te_tcp_conn *tc, struct te_mr *mr)
 {
-	if (tc->req.length < TE_TCP_LEND || !te_tcp_lends(tc->peer))
+	if (tc->req.length < TE_TCP_LEND ||
+	    !te_tcp_lends(tc->peer, &tc->lane) ||
+	    atomic_read(&te_tcp_late) >= TE_TCP_MAX_LATE)
 		return;
 	tc->loan = te_tcp_loan_make(mr, tc, &conn_loan_ops);
 	if (tc->loan)
@@ -531,6 +558,7 @@ static struct te_tcp_conn *conn_create(struct te_peer *peer,
 	INIT_LIST_HEAD(&tc->conn.link);
 	tc->peer = peer;
 	INIT_DELAYED_WORK(&tc->work, conn_work);
+	INIT_DELAYED_WORK(&tc->recall_work, conn_recall_work);
 	tc->lane.sock = sock;
 	tc->dev_id = hello->dev_id;
 	tc->number = hello->number;

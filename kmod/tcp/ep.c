@@ -368,6 +368,17 @@ static bool asker_expects(const struct te_tcp_asker *asker,
 	       answer->length == slice->len;
 }
 
+/*
+ * Nothing more is to come, nor to go and to say that all has: say so at once. Who
+ * unregisters what the peer has lent for it waits for that.
+ */
+static void asker_acknowledge(struct te_tcp_asker *asker)
+{
+	if (asker->answer.length >= TE_TCP_LEND && list_empty(&asker->posted) &&
+	    asker_gets(&asker->answer) && !asker->ep->ep.peer->own)
+		tcp_sock_set_quickack(asker->lane.sock->sk, 1);
+}
+
 /* One answer. Return: 1, -EAGAIN, or what ends the lane. */
 static int asker_hear(struct te_tcp_asker *asker, struct list_head *finished)
 {
@@ -394,8 +405,9 @@ static int asker_hear(struct te_tcp_asker *asker, struct list_head *finished)
 			answer->status = TE_WIRE_ERR_CRC;
 		}
 	}
-	answer->length = 0;
 	asker_done(asker, slice, te_wire_errno(answer->status), finished);
+	asker_acknowledge(asker);
+	answer->length = 0;
 	return 1;
 }
 
@@ -428,11 +440,13 @@ static struct te_slice *asker_after(struct te_tcp_asker *asker,
 static int asker_say(struct te_tcp_asker *asker)
 {
 	struct te_tcp_ep *tep = asker->ep;
-	struct ubuf_info *ubuf = te_tcp_lends(tep->ep.peer) ? &tep->ubuf : NULL;
+	struct ubuf_info *ubuf = NULL;
 	struct te_slice *slice;
 	u32 nr, bytes;
 	int ret;
 
+	if (te_tcp_lends(tep->ep.peer, &asker->lane))
+		ubuf = &tep->ubuf;
 	while ((slice = asker->next)) {
 		bool more = slice->task->op == TE_WRITE ||
 			    asker_after(asker, slice);

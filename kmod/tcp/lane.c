@@ -10,6 +10,7 @@
 #include <linux/net.h>
 #include <linux/tcp.h>
 #include <linux/uio.h>
+#include <net/inet_connection_sock.h>
 #include <net/sock.h>
 
 #include "tcp/tcp.h"
@@ -38,10 +39,11 @@ int te_tcp_send_pages(struct te_tcp_lane *lane, u32 nr, u32 len,
 	return sock_sendmsg(lane->sock, &msg);
 }
 
-bool te_tcp_lends(const struct te_peer *peer)
+bool te_tcp_lends(const struct te_peer *peer, const struct te_tcp_lane *lane)
 {
 	return !peer->own && peer->net->user_ns == &init_user_ns &&
-	       !READ_ONCE(peer->net->ipv4.sysctl_tcp_mtu_probing);
+	       !READ_ONCE(peer->net->ipv4.sysctl_tcp_mtu_probing) &&
+	       !inet_csk(lane->sock->sk)->icsk_mtup.enabled;
 }
 
 static int sock_recv(struct socket *sock, struct msghdr *msg, int flags)

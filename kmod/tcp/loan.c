@@ -5,8 +5,8 @@
  * One loan for each answer of some length, made by the lane that answers. Socket
  * buffers that refer to the pages refer to the loan, and so does the lane until it
  * has sent all. When nobody does, a work item gives the region back. Until then the
- * region is kept, and who unregisters it waits: but has the loan recalled first,
- * which ends the lane and throws away what it has not sent.
+ * region is kept, and who unregisters it waits: but has the loan recalled first, and
+ * the lane throws away what its peer does not take.
  */
 #include <linux/skbuff.h>
 #include <linux/slab.h>
@@ -17,6 +17,7 @@
  * struct te_tcp_loan - a region's pages in socket buffers
  * @ubuf: what those refer to
  * @loan: of the region
+ * @recalled: the owner knows that it is to end
  * @owner: the lane, referenced
  * @ops: what it does
  * @work: ends the loan, where it may wait
@@ -24,6 +25,7 @@
 struct te_tcp_loan {
 	struct ubuf_info ubuf;
 	struct te_mr_loan loan;
+	bool recalled;
 	void *owner;
 	const struct te_tcp_loan_ops *ops;
 	struct work_struct work;
@@ -34,7 +36,7 @@ static void loan_work(struct work_struct *work)
 	struct te_tcp_loan *loan = container_of(work, struct te_tcp_loan, work);
 
 	te_mr_loan_end(&loan->loan);
-	loan->ops->ended(loan->owner);
+	loan->ops->ended(loan->owner, loan->recalled);
 	kfree(loan);
 }
 
@@ -56,6 +58,7 @@ static void loan_recall(struct te_mr_loan *mr_loan)
 	struct te_tcp_loan *loan = container_of(mr_loan, struct te_tcp_loan,
 						loan);
 
+	loan->recalled = true;
 	loan->ops->recall(loan->owner);
 }
 

@@ -15,7 +15,8 @@
  * when no socket buffer on this node refers to a page of it (struct ubuf_info). After a
  * good answer a copy of a packet that TCP sent twice may still do, which the peer throws
  * away unseen. What answers a READ is lent by its region, which is not unregistered
- * before it has all back; so as not to wait for a peer, lanes that hold some end then.
+ * before it has all back; so as not to wait for a peer for long, lanes that still hold
+ * some after TE_TCP_RECALL end then.
  */
 #ifndef TE_TCP_H
 #define TE_TCP_H
@@ -51,6 +52,13 @@ extern bool te_tcp_crc;
 #define TE_TCP_BUDGET		SZ_1M
 /* A slice with its tail, at any offset in its first page. */
 #define TE_TCP_BVECS		(TE_WIRE_LANE_MAX / SZ_4K + 1)
+/* Shorter answers are copied: that costs less than a loan (msg_zerocopy.rst). */
+#define TE_TCP_LEND		SZ_16K
+/*
+ * What is lent of a region that is being unregistered is to be back within: more than
+ * the peer may put off saying what it has (TCP_DELACK_MAX, 200 ms).
+ */
+#define TE_TCP_RECALL		msecs_to_jiffies(250)
 /* Unacknowledged for so long, a lane is lost. */
 #define TE_TCP_UNACKED_MS	5000
 
@@ -97,9 +105,9 @@ int te_tcp_send_pages(struct te_tcp_lane *lane, u32 nr, u32 len,
  * May pages themselves be sent to the peer? Copies are: within the node, where the
  * network stack would copy them later (skb_orphan_frags_rx()); in namespaces of users,
  * who may build queues as they like; with MTU probing, which takes pages over without
- * telling (tcp_mtu_probe()).
+ * telling (tcp_mtu_probe()), whether it is on for the namespace or still for the lane.
  */
-bool te_tcp_lends(const struct te_peer *peer);
+bool te_tcp_lends(const struct te_peer *peer, const struct te_tcp_lane *lane);
 /* Return: bytes, -EAGAIN, -ECONNRESET also for the end of the stream. */
 int te_tcp_recv(struct socket *sock, void *buf, u32 len);
 /* The same into the first @nr pages of @lane->bv. */
@@ -152,14 +160,14 @@ bool te_tcp_arm(struct te_mover *mover);
 /* ---- loan.c */
 /**
  * struct te_tcp_loan_ops - what the owner of a loan is told
- * @recall: the region is being unregistered: the socket is to throw away what it
- *	holds; must not sleep
- * @ended: nobody refers to the pages any more, and there is no recall from now on;
- *	may sleep
+ * @recall: the region is being unregistered: the pages are to be back soon, whatever
+ *	the peer does; must not sleep
+ * @ended: nobody refers to the pages any more, and there is no recall from now on,
+ *	but there may have been one; may sleep
  */
 struct te_tcp_loan_ops {
 	void (*recall)(void *owner);
-	void (*ended)(void *owner);
+	void (*ended)(void *owner, bool recalled);
 };
 
 struct te_tcp_loan;

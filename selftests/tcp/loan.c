@@ -5,6 +5,8 @@
  * there afterwards.
  */
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -123,6 +125,26 @@ TEST_F_TIMEOUT(loan, unregister, SLOW)
 	EXPECT_GT(SOON_MS, te_now_ms() - from);
 	memset(self->p.remote.p, 0xee, self->p.remote.len);
 	ended_with_old_bytes(_metadata, self);
+}
+
+/*
+ * What has been taken is as good as back, though nobody said so yet: TCP puts off to
+ * acknowledge less than a segment. The lane goes on, for other regions.
+ */
+TEST_F_TIMEOUT(loan, taken, SLOW)
+{
+	static unsigned char buf[LANE_MAX];
+	struct frame f = asker_request(&self->t, READ, OFF, 20000);
+	int fd = asker_lane(&self->t), off = 0, i;
+
+	ASSERT_LE(0, fd);
+	for (i = 0; i < 50; i++) {
+		setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof(off));
+		ASSERT_EQ(OK, asker_ask(fd, &f, buf));
+	}
+	EXPECT_EQ(0, te_mr_unregister(self->p.tgt, self->p.rmr, 0));
+	EXPECT_EQ(GONE, asker_ask(fd, &f, buf));
+	close(fd);
 }
 
 /* With its owner all of it goes, and pages are not pinned for what nobody takes. */

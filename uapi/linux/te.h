@@ -291,7 +291,8 @@ struct te_ioc_info {
  *	not connect, were refused, or broke
  * @slices_no_rdma: out, slices that went by TCP, as no dev of this node and one of
  *	the peer's speak RDMA; without segments that were opened for TCP
- * @slices_rdma_down: out, the same, as none of those that do was able to
+ * @slices_rdma_down: out, the same, as none of those that do could take them: not
+ *	able to connect, or not allowed for that memory. Once for each time sent
  */
 struct te_ioc_stats {
 	__u32 size;
