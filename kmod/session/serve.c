@@ -215,7 +215,8 @@ void te_serve_rekey(struct te_serve *v, u32 devs)
 
 void te_serve_refar(struct te_serve *v)
 {
-	v->refar = v->session->features & TE_WIRE_FEAT_FAR;
+	/* Those that are described later are told of then. */
+	v->refar = v->cursor && v->session->features & TE_WIRE_FEAT_FAR;
 	v->far_id = 0;
 }
 
