@@ -150,10 +150,13 @@ TEST_F_TIMEOUT(loan, taken, SLOW)
 /* With its owner all of it goes, and pages are not pinned for what nobody takes. */
 TEST_F_TIMEOUT(loan, closed, SLOW)
 {
-	unsigned long long from = te_now_ms();
+	unsigned long long from;
 	struct te_ioc_stats s;
 
+	/* With the last export the listener goes, and all that it took with it. */
+	ASSERT_EQ(0, te_segment_export(self->p.ini, te_unique_name(), NULL));
 	ASSERT_EQ(0, te_stats(&s));
+	from = te_now_ms();
 	te_close(self->p.tgt);
 	self->p.tgt = NULL;
 	EXPECT_EQ(0, te_settle_one(offsetof(struct te_ioc_stats, mrs),
