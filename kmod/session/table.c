@@ -332,7 +332,8 @@ void te_session_fade(struct net *net, bool fade)
 	spin_unlock(&te_sessions_lock);
 }
 
-static void session_dev_news(u32 mapped, u32 gone)
+/* To all that answer: news of devs, or else of what is far. */
+static void session_news(bool of_devs, u32 mapped, u32 gone)
 {
 	struct te_session *s;
 
@@ -341,7 +342,8 @@ static void session_dev_news(u32 mapped, u32 gone)
 		if (s->asking)
 			continue;
 		spin_lock(&s->lock);
-		s->devs_news = true;
+		s->devs_news |= of_devs;
+		s->far_news |= !of_devs;
 		s->devs_mapped = (s->devs_mapped & ~gone) | mapped;
 		s->devs_gone |= gone;
 		spin_unlock(&s->lock);
@@ -352,12 +354,12 @@ static void session_dev_news(u32 mapped, u32 gone)
 
 static void session_dev_up(u32 dev_id, bool mapped)
 {
-	session_dev_news(mapped ? BIT(dev_id) : 0, 0);
+	session_news(true, mapped ? BIT(dev_id) : 0, 0);
 }
 
 static void session_dev_gone(u32 dev_id)
 {
-	session_dev_news(0, BIT(dev_id));
+	session_news(true, 0, BIT(dev_id));
 }
 
 const struct te_xport_news te_session_news = {
@@ -367,18 +369,7 @@ const struct te_xport_news te_session_news = {
 
 void te_session_far_news(void)
 {
-	struct te_session *s;
-
-	spin_lock(&te_sessions_lock);
-	list_for_each_entry(s, &te_sessions, link) {
-		if (s->asking)
-			continue;
-		spin_lock(&s->lock);
-		s->far_news = true;
-		spin_unlock(&s->lock);
-		te_session_kick(s);
-	}
-	spin_unlock(&te_sessions_lock);
+	session_news(false, 0, 0);
 }
 
 /* One more that answers, if there may be. Actor. */
