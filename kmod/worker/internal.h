@@ -15,6 +15,9 @@
 /* How soon a mover looks again at starved or stuck work. */
 #define TE_RETRY	msecs_to_jiffies(20)
 
+/* Slices in one chain: one doorbell, one signalled work request. */
+#define TE_CHAIN	16U
+
 /* te_worker.flags */
 enum {
 	TE_WORKER_KICKED,	/* go round once more before you sleep */
@@ -274,6 +277,8 @@ void te_rail_failed(struct te_rail *rail, const struct te_rdev *rdev,
 void te_rail_worked(struct te_rail *rail, u32 rdev_id);
 /* Look at every rail; let go of those that have no use. */
 void te_rail_look(struct te_worker *w);
+/* Slices that it may post now on @ep, its own: one chain at most. */
+u32 te_rail_room(const struct te_rail *rail, struct te_ep *ep);
 
 /* ---- eps.c: endpoints */
 /* That of the store, or a new one; NULL or ERR_PTR() when there is none now. */

@@ -26,6 +26,9 @@
  */
 #define TE_SHORTAGES	8U
 
+/* On the way while an endpoint is new on a rail that has failed. */
+#define TE_PROBE	1U
+
 /* Creation: two at once would make two rails of one dev to one peer. */
 static DEFINE_MUTEX(te_rails_mutex);
 
@@ -424,4 +427,18 @@ void te_rail_look(struct te_worker *w)
 			rail_free(rail);
 		}
 	}
+}
+
+u32 te_rail_room(const struct te_rail *rail, struct te_ep *ep)
+{
+	u32 room = min(ep->dev->ops->ep_room(ep), TE_CHAIN);
+
+	if (!ep->proven && rail->health[ep->key.dev_id].fails)
+		return ep->inflight < TE_PROBE ? min(room, TE_PROBE) : 0;
+	/* TCP has windows of its own, for networks of any length. */
+	if (te_rail_transport(rail) == TE_TCP)
+		return room;
+	if (ep->bytes >= ep->pace.window)
+		return 0;
+	return min(room, (ep->pace.window - ep->bytes) / TE_SLICE_BYTES + 1);
 }

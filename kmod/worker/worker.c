@@ -20,12 +20,8 @@
 #include "fault/fault.h"
 #include "worker/internal.h"
 
-/* Slices in one chain: one doorbell, one signalled work request. */
-#define TE_CHAIN	16U
 /* Polls in one round, so that a fast NIC cannot keep a mover from posting. */
 #define TE_POLLS	64U
-/* On the way while an endpoint is new on a rail that has failed. */
-#define TE_PROBE	1U
 
 unsigned int te_workers_per_dev = 2;
 unsigned int te_max_ep = 256;
@@ -144,21 +140,6 @@ static void worker_bury_dead(struct te_worker *w)
 	}
 }
 
-/* Slices that a rail may post now. */
-static u32 rail_room(struct te_rail *rail, struct te_ep *ep)
-{
-	u32 room = min(ep->dev->ops->ep_room(ep), TE_CHAIN);
-
-	if (!ep->proven && rail->health[ep->key.dev_id].fails)
-		return ep->inflight < TE_PROBE ? min(room, TE_PROBE) : 0;
-	/* TCP has windows of its own, for networks of any length. */
-	if (te_rail_transport(rail) == TE_TCP)
-		return room;
-	if (ep->bytes >= ep->pace.window)
-		return 0;
-	return min(room, (ep->pace.window - ep->bytes) / TE_SLICE_BYTES + 1);
-}
-
 /* Others may have the work; of later transports only if it is not able to. */
 static void rail_set_hints(struct te_rail *rail, bool open, bool able,
 			   bool posted)
@@ -193,7 +174,7 @@ static bool rail_run(struct te_worker *w, struct te_rail *rail, bool *dry)
 		*dry = te_path_empty(rail);
 	/* Posting may fail the endpoint: the rail then gets another one. */
 	while (ep && !*dry && te_ep_state(ep) == TE_EP_READY) {
-		room = rail_room(rail, ep);
+		room = te_rail_room(rail, ep);
 		if (!room)
 			break;
 		n = te_path_cut(rail, ep->key.dev_id, room, &chain, dry);
