@@ -60,6 +60,7 @@ static struct te_fault_state te_faults[TE_NR_FAULTS] = {
 	[TE_FAULT_DEVICE_FATAL].name = "device_fatal",
 	[TE_FAULT_DRAIN_FATAL].name = "drain_fatal",
 	[TE_FAULT_CONN_FATAL].name = "conn_fatal",
+	[TE_FAULT_OTHER_PORT].name = "other_port",
 	[TE_FAULT_ACCEPT].name = "accept",
 	[TE_FAULT_COMPLETION].name = "completion",
 };

@@ -42,6 +42,7 @@ enum te_fault_point {
 	TE_FAULT_DEVICE_FATAL,	/* of the device that it was posted on */
 	TE_FAULT_DRAIN_FATAL,	/* of a QP that is being flushed */
 	TE_FAULT_CONN_FATAL,	/* of all QPs of peers at a dev */
+	TE_FAULT_OTHER_PORT,	/* of another port of the device: no link */
 	TE_FAULT_ACCEPT,	/* a peer's connection */
 	TE_FAULT_COMPLETION,	/* of work requests: it is lost */
 	TE_NR_FAULTS,

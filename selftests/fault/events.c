@@ -240,6 +240,27 @@ TEST_F_TIMEOUT(events, fatal, SLOW)
 	}
 }
 
+/* One of another port of a device is nothing to its endpoints. */
+TEST_F_TIMEOUT(events, of_another_port, SLOW)
+{
+	unsigned long long end;
+	struct qps q;
+	uint32_t op = TE_WRITE;
+
+	ASSERT_EQ(0, connect_all(&self->p, &q, self->nr));
+	te_fault_arm("other_port", 0, EIO);
+	end = te_now_ms() + TE_WAIT_MS;
+	/* Each device has had one, and there was work afterwards. */
+	do {
+		MUST(work(&self->p, op));
+		op = op == TE_WRITE ? TE_READ : TE_WRITE;
+	} while (te_fault_seen("other_port") <= 2 * NR_NICS &&
+		 te_now_ms() < end);
+	EXPECT_LT(2 * NR_NICS, te_fault_fired("other_port"));
+	EXPECT_EQ(0, work(&self->p, op));
+	EXPECT_EQ(0, qps_gone(&q));
+}
+
 /*
  * While QPs are flushed, and before those of the other end are destroyed: when an
  * endpoint fails, and when its session ends with work in flight.
