@@ -41,6 +41,7 @@ enum te_tcp_lane_state {
  * @posted: te_slice.link in the order of sending
  * @nr: of @posted
  * @bytes: of @posted
+ * @asked: those of slices that have been sent
  * @next: of @posted, the one that is being sent, or to be sent next; NULL: all are
  * @tx_off: bytes of it that are sent
  * @rx_off: bytes of the first of @posted that have come
@@ -56,6 +57,7 @@ struct te_tcp_asker {
 	struct list_head posted;
 	u32 nr;
 	u64 bytes;
+	u64 asked;
 	struct te_slice *next;
 	u32 tx_off;
 	u32 rx_off;
@@ -306,6 +308,7 @@ static void asker_done(struct te_tcp_asker *asker, struct te_slice *slice,
 {
 	asker->nr--;
 	asker->bytes -= slice->len;
+	asker->asked -= slice->len;
 	slice->error = error;
 	slice->alone = error;
 	list_move_tail(&slice->link, finished);
@@ -436,21 +439,33 @@ static struct te_slice *asker_after(struct te_tcp_asker *asker,
 		NULL : list_next_entry(slice, link);
 }
 
-/* All that is to be sent. Return: 0, -EAGAIN, or what ends the lane. */
+/* May the slice be sent while @asked bytes are on the way? */
+static bool asker_may(const struct te_tcp_asker *asker, u64 asked,
+		      const struct te_slice *slice)
+{
+	return !asker->ep->ep.peer->own || !asked ||
+	       asked + slice->len <= TE_TCP_OWN_WINDOW;
+}
+
+/* All that may be sent. Return: 0, -EAGAIN, or what ends the lane. */
 static int asker_say(struct te_tcp_asker *asker)
 {
 	struct te_tcp_ep *tep = asker->ep;
 	struct ubuf_info *ubuf = NULL;
-	struct te_slice *slice;
+	struct te_slice *slice, *after;
 	u32 nr, bytes;
+	bool more;
 	int ret;
 
 	if (te_tcp_lends(tep->ep.peer, &asker->lane))
 		ubuf = &tep->ubuf;
 	while ((slice = asker->next)) {
-		bool more = slice->task->op == TE_WRITE ||
-			    asker_after(asker, slice);
-
+		if (!asker_may(asker, asker->asked, slice))
+			return -EAGAIN;
+		after = asker_after(asker, slice);
+		more = slice->task->op == TE_WRITE ||
+		       (after && asker_may(asker, asker->asked + slice->len,
+					   after));
 		ret = te_tcp_send_frame(&asker->lane, more);
 		if (ret)
 			return ret;
@@ -463,11 +478,12 @@ static int asker_say(struct te_tcp_asker *asker)
 				return ret;
 			asker->tx_off += ret;
 		}
+		asker->asked += slice->len;
 		/* Sent up to here; TCP needs no key of the region. */
 		slice->lkey = READ_ONCE(tcp_sk(asker->lane.sock->sk)->write_seq);
-		asker->next = asker_after(asker, slice);
-		if (asker->next)
-			asker_ask(asker, asker->next);
+		asker->next = after;
+		if (after)
+			asker_ask(asker, after);
 	}
 	return 0;
 }
@@ -476,7 +492,7 @@ static int asker_say(struct te_tcp_asker *asker)
 static int asker_run(struct te_tcp_asker *asker, struct list_head *finished)
 {
 	u32 budget = TE_TCP_DEPTH;
-	int ret = 0;
+	int ret = 0, said;
 
 	/* Pairs with ep_connect_work(): is there a socket? */
 	if (smp_load_acquire(&asker->state) == TE_TCP_DIALING)
@@ -486,12 +502,15 @@ static int asker_run(struct te_tcp_asker *asker, struct list_head *finished)
 	if (ret || asker->state != TE_TCP_UP)
 		return ret == -EAGAIN ? 0 : ret;
 
-	ret = asker_say(asker);
-	if (ret && ret != -EAGAIN)
-		return ret;
 	do {
 		ret = asker_hear(asker, finished);
 	} while (ret > 0 && --budget);
+	if (ret < 0 && ret != -EAGAIN)
+		return ret;
+	/* Answers make room for what is next. */
+	said = asker_say(asker);
+	if (said && said != -EAGAIN)
+		return said;
 	return ret == -EAGAIN ? 0 : ret;
 }
 

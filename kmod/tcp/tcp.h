@@ -48,6 +48,11 @@ extern bool te_tcp_crc;
 #define TE_TCP_MAX_LANES	16U
 /* Requests on the way on one lane. */
 #define TE_TCP_DEPTH		64U
+/*
+ * Bytes on the way on one lane to the node itself, of more than one slice: its CPUs copy
+ * all of it twice, and the second time find in their caches what is no more than that.
+ */
+#define TE_TCP_OWN_WINDOW	SZ_256K
 /* What one lane may read or write before others get their turn. */
 #define TE_TCP_BUDGET		SZ_1M
 /* A slice with its tail, at any offset in its first page. */
