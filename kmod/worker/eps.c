@@ -109,11 +109,13 @@ struct te_ep *te_worker_ep(struct te_worker *w, struct te_rail *rail,
 	    te_same_rdev(&ep->rdev, rdev) && !te_ep_moved(ep) &&
 	    (ep->busy || te_ep_store_set_busy(&w->set->store, ep, true)))
 		return ep;
-	/* Failed or evicted and not looked at yet, or one of the devs has moved. */
-	if (state == TE_EP_FAILED)
+	/* Not looked at yet. */
+	if (state == TE_EP_FAILED) {
 		ep_retire_failed(w, ep, ep->error);
-	else
-		ep_retire(w, ep, -EADDRNOTAVAIL);
+		return ERR_PTR(-EAGAIN);
+	}
+	/* Evicted, or one of the devs has moved. */
+	ep_retire(w, ep, -EADDRNOTAVAIL);
 	return ep_make(w, rail, rdev);
 }
 

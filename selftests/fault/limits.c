@@ -23,6 +23,9 @@
 #define QP_TRIES	5
 #define RAIL_TRIES	8
 #define PEERS		100
+/* The least that a rail rests after so many failures, see worker/health.c. */
+#define MANY_FAILURES	9
+#define LONG_REST_MS	1280
 
 FIXTURE(limits)
 {
@@ -277,6 +280,55 @@ TEST_F_TIMEOUT(limits, regions_evict, SLOW)
 		MUST(module_unload_soon());
 	}
 	ASSERT_EQ(0, module_load(""));
+}
+
+/*
+ * An endpoint that fails after its mover has looked, and before its rail has its turn:
+ * that rests as after any other failure. The mover is held in the turn of another rail
+ * meanwhile.
+ */
+TEST_F_TIMEOUT(limits, failure_amid_a_turn, SLOW)
+{
+	struct te_request r[2];
+	uint32_t batch[2];
+	size_t i;
+
+	ASSERT_EQ(0, start(self, PARAMS));
+	ASSERT_EQ(0, use_all(self, 1));
+	ASSERT_EQ(0, te_open_segment_at(self->p.ini, 50, self->p.name,
+					&self->seg[50]));
+	for (i = 0; i < 2; i++) {
+		r[i] = pair_req(&self->p, TE_WRITE, (8 + i) * KIB,
+				(10 + i) * KIB, KIB);
+		r[i].segment = self->seg[i ? 0 : 50];
+		ASSERT_EQ(0, te_batch_alloc(self->p.ini, 1, NULL, &batch[i]));
+	}
+	/* After so many it rests for LONG_REST_MS. */
+	te_fault_arm_many("create_id", 1, EIO, MANY_FAILURES - 1);
+	te_hold("ep_connect");
+	ASSERT_EQ(0, te_submit(self->p.ini, batch[0], &r[0], 1));
+	EXPECT_EQ(0, te_delay_wait("ep_connect", 1));
+	EXPECT_EQ(MANY_FAILURES - 1, te_fault_fired("create_id"));
+
+	te_hold("ep_found");
+	ASSERT_EQ(0, te_submit(self->p.ini, batch[1], &r[1], 1));
+	EXPECT_EQ(0, te_delay_wait("ep_found", 1));
+	te_fault_arm("accept", 0, EIO);
+	te_delay_release("ep_connect");
+	/* Refused by the other end; some time until this one has heard. */
+	te_sleep_ms(LONG_REST_MS / 4);
+	EXPECT_EQ(1, te_fault_seen("accept"));
+	te_delay_release("ep_found");
+	EXPECT_EQ(0, te_wait(self->p.ini, batch[1], TE_WAIT_MS));
+	te_sleep_ms(LONG_REST_MS / 4);
+	EXPECT_EQ(1, te_fault_fired("accept"));
+
+	EXPECT_EQ(0, te_wait(self->p.ini, batch[0], TE_WAIT_MS));
+	for (i = 0; i < 2; i++) {
+		pair_expect(&self->p, &r[i]);
+		EXPECT_EQ(0, te_batch_free(self->p.ini, batch[i]));
+	}
+	EXPECT_EQ(0, pair_check(&self->p));
 }
 
 /*
