@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* asker: see asker.h. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -21,13 +22,48 @@ static int ask_for(int fd, const char *name)
 			     sizeof(words) + strlen(name));
 }
 
-/* The description: one region, and its key on the dev that is TCP. */
+/* Of the devs that have keys of the region, and how many each. */
+struct told {
+	uint32_t tcp, shift[32], page_off, mask;
+};
+
+/* Where the first key of @dev stands. */
+static uint32_t key_at(const struct asker *t, const struct told *told,
+		       uint32_t dev)
+{
+	uint32_t i, at = 0;
+
+	for (i = 0; i < dev; i++)
+		if (told->mask & 1U << i)
+			at += ((told->page_off + t->length - 1) >>
+			       told->shift[i]) + 1;
+	return at;
+}
+
+/* One of SEG_DEVS. */
+static void hear_of_dev(struct asker *t, struct told *told,
+			const unsigned char *p)
+{
+	uint32_t dev = get32(p + 20) & 31;
+	struct in_addr addr;
+
+	told->shift[dev] = p[18];
+	if (p[28] == 1)
+		told->tcp = dev;
+	inet_pton(AF_INET, te_peer_addr(), &addr);
+	if (p[28] == 0 && !memcmp(p + 12, &addr, 4)) {
+		t->nic.dev_id = dev;
+		t->nic.port = p[16] | p[17] << 8;
+	}
+}
+
+/* The description: one region, and its key on the dev that is TCP, and on the NIC. */
 static int hear_of(struct asker *t)
 {
 	static unsigned char f[HEADER + 65536];
 	unsigned char *p = f + HEADER;
-	uint32_t tcp = ~0U, shift[32] = { 0 }, page_off = 0, mask = 0;
-	uint32_t i, dev, at = 0;
+	struct told told = { .tcp = ~0U };
+	uint32_t i;
 
 	do {
 		if (stranger_receive(t->session, f, sizeof(f)) < 0)
@@ -39,30 +75,26 @@ static int hear_of(struct asker *t)
 			t->segment = get32(p + 8);
 			break;
 		case SEG_DEVS:
-			for (i = 0; i < get32(p + 4); i++) {
-				dev = get32(p + 8 + 32 * i + 20);
-				shift[dev & 31] = p[8 + 32 * i + 18];
-				if (p[8 + 32 * i + 28] == 1)
-					tcp = dev;
-			}
+			for (i = 0; i < get32(p + 4); i++)
+				hear_of_dev(t, &told, p + 8 + 32 * i);
 			break;
 		case SEG_MRS:
 			t->base = get64(p + 8);
 			t->length = get64(p + 16);
 			t->mr_id = get32(p + 24);
-			page_off = get32(p + 32);
-			mask = get32(p + 36);
+			told.page_off = get32(p + 32);
+			told.mask = get32(p + 36);
 			break;
 		case SEG_KEYS:
-			for (dev = 0; dev < tcp && tcp < 32; dev++)
-				if (mask & 1U << dev)
-					at += ((page_off + t->length - 1) >>
-					       shift[dev]) + 1;
-			t->key = get32(p + 16 + 4 * at);
+			p += 16;
+			t->key = get32(p + 4 * key_at(t, &told, told.tcp & 31));
+			t->nic.key = get32(p + 4 * key_at(t, &told,
+							  t->nic.dev_id));
+			p -= 16;
 			break;
 		}
 	} while (f[4] != SEG_READY);
-	return tcp < 32 ? 0 : -ENODEV;
+	return told.tcp < 32 ? 0 : -ENODEV;
 }
 
 int asker_begin(struct asker *t, const char *name)
@@ -72,9 +104,12 @@ int asker_begin(struct asker *t, const char *name)
 
 	if (n < HEADER)
 		return -EIO;
-	/* Of another node: te treats itself otherwise. */
+	/* Of another node, in a life of its own: te treats itself otherwise. */
+	t->te_gen = get64(hello + HEADER + 32);
 	hello[HEADER + 16] ^= 1;
+	hello[HEADER + 32] ^= 2;
 	t->boot_gen = get64(hello + HEADER + 32);
+	t->nic = (struct asker_nic) {};
 	t->session = sock_connect(te_peer_addr(), TE_DEFAULT_PORT);
 	if (t->session < 0)
 		return t->session;
@@ -84,6 +119,13 @@ int asker_begin(struct asker *t, const char *name)
 		return -EPROTO;
 	t->token = get64(reply + HEADER + 48);
 	return ask_for(t->session, name) ?: hear_of(t);
+}
+
+int asker_ping(const struct asker *t)
+{
+	static const uint64_t stamp = 77;
+
+	return stranger_send(t->session, PING, &stamp, sizeof(stamp));
 }
 
 struct lane_hello asker_hello(const struct asker *t)

@@ -8,15 +8,28 @@
 
 #include "lib/stranger.h"
 
-/* What the session tells of a segment with one region, and its key on TCP. */
+/* A NIC of te's, the one at te_peer_addr(), and the region's key on it. */
+struct asker_nic {
+	uint32_t dev_id, key;
+	uint16_t port;
+};
+
+/*
+ * What the session tells of a segment with one region, and its key on TCP. Of both
+ * generations @boot_gen is ours. @nic.port is 0 if there is no such NIC.
+ */
 struct asker {
 	int session;
-	uint64_t token, boot_gen, base, length;
+	uint64_t token, boot_gen, te_gen, base, length;
 	uint32_t segment, mr_id, key;
+	struct asker_nic nic;
 };
 
 /* A session, and the segment @name over it; close t->session. 0 or negative. */
 int asker_begin(struct asker *t, const char *name);
+
+/* A sign of life; te gives a session up that is silent for 20 s. 0 or -errno. */
+int asker_ping(const struct asker *t);
 
 /* Of a lane that is welcome. */
 struct lane_hello asker_hello(const struct asker *t);
