@@ -46,17 +46,10 @@ bool te_tcp_lends(const struct te_peer *peer, const struct te_tcp_lane *lane)
 	       !inet_csk(lane->sock->sk)->icsk_mtup.enabled;
 }
 
-/*
- * All that is asked for is worth a callback, a part of it is not (a slice and its header
- * are two packets, the second a few bytes), unless TCP has no room for the rest, see
- * tcp_epollin_ready(). Set before the look that finds nothing, for a packet that comes
- * right after it; the socket's lock, taken there, orders the two.
- */
 static int sock_recv(struct socket *sock, struct msghdr *msg, int flags)
 {
 	int ret;
 
-	WRITE_ONCE(sock->sk->sk_rcvlowat, msg_data_left(msg));
 	flags |= MSG_DONTWAIT | MSG_NOSIGNAL;
 	ret = sock_recvmsg(sock, msg, flags);
 	return ret ? ret : -ECONNRESET;
