@@ -39,8 +39,8 @@ static void monitor_event(struct ib_event_handler *handler,
 	}
 }
 
-/* A test wants it. Of no other consumer's: there is no such port. */
-static void other_port_fatal(struct te_rdma_dev *rdev)
+/* A test wants it. Told to us alone: there may be no such port. */
+static void other_port_lost(struct te_rdma_dev *rdev)
 {
 	struct ib_event event = {
 		.event = IB_EVENT_PORT_ERR,
@@ -78,7 +78,7 @@ static void monitor_work(struct work_struct *work)
 	    (had_none || te_rdma_must_restart(rdev)))
 		te_rdma_restart(rdev, 0);
 	te_rdma_conns_fatal(rdev);
-	other_port_fatal(rdev);
+	other_port_lost(rdev);
 	queue_delayed_work(te_rdma_wq, &rdev->monitor_work,
 			   msecs_to_jiffies(TE_RDMA_MONITOR_MS));
 }

@@ -112,7 +112,7 @@ struct te_ep *te_worker_ep(struct te_worker *w, struct te_rail *rail,
 	/* Not looked at yet. */
 	if (state == TE_EP_FAILED) {
 		ep_retire_failed(w, ep, ep->error);
-		return ERR_PTR(-EAGAIN);
+		return NULL;
 	}
 	/* Evicted, or one of the devs has moved. */
 	ep_retire(w, ep, -EADDRNOTAVAIL);

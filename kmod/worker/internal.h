@@ -282,8 +282,9 @@ u32 te_rail_room(const struct te_rail *rail, struct te_ep *ep);
 
 /* ---- eps.c: endpoints */
 /*
- * That of the store, or a new one. ERR_PTR(): -EBUSY there is none now; -EAGAIN that of
- * the store had failed, which the rail knows now; else why none could be made.
+ * That of the store, or a new one. NULL: that of the store had failed, which the rail
+ * knows now: look again in the next round. ERR_PTR(): -EBUSY there is none now, or why
+ * none could be made.
  */
 struct te_ep *te_worker_ep(struct te_worker *w, struct te_rail *rail,
 			   const struct te_rdev *rdev);

@@ -294,14 +294,12 @@ static void rail_leave_ep(struct te_worker *w, struct te_rail *rail)
  */
 static struct te_ep *rail_change_ep(struct te_worker *w, struct te_rail *rail)
 {
+	bool keeps = rail_keeps_ep(w, rail);
+	bool works = keeps && te_ep_state(rail->ep) == TE_EP_READY;
 	struct te_rdev rdev;
 	unsigned long until;
-	bool keeps, works;
 	struct te_ep *ep;
 
-again:
-	keeps = rail_keeps_ep(w, rail);
-	works = keeps && te_ep_state(rail->ep) == TE_EP_READY;
 	if (!rail_pick(rail, &rdev, &until)) {
 		rail_leave_ep(w, rail);
 		rail_rest(w, until);
@@ -321,9 +319,9 @@ again:
 	if (!READ_ONCE(w->mover.dev->up))
 		return rail->ep;
 	ep = te_worker_ep(w, rail, &rdev);
-	/* It may have to rest now; that one is not found again. */
-	if (ep == ERR_PTR(-EAGAIN))
-		goto again;
+	/* It may have to rest now, or have no work any more; the next round knows. */
+	if (!ep)
+		return rail->ep;
 	if (ep == ERR_PTR(-EBUSY)) {
 		w->starved |= !rail->ep;
 		return rail->ep;

@@ -24,8 +24,8 @@
 #define RAIL_TRIES	8
 #define PEERS		100
 /* The least that a rail rests after so many failures, see worker/health.c. */
-#define MANY_FAILURES	9
-#define LONG_REST_MS	1280
+#define MANY_FAILURES	10
+#define LONG_REST_MS	2560
 
 FIXTURE(limits)
 {
@@ -282,6 +282,23 @@ TEST_F_TIMEOUT(limits, regions_evict, SLOW)
 	ASSERT_EQ(0, module_load(""));
 }
 
+/* Waits until the other end has refused, and this one has heard: its QP is in error. */
+static int await_refused(void)
+{
+	unsigned long long end = te_now_ms() + TE_WAIT_MS;
+
+	fflush(stdout);
+	while (te_fault_seen("accept") != 1 ||
+	       system("rdma resource show qp | grep -q 'type RC.*state ERR'")) {
+		if (te_now_ms() > end)
+			return -ETIME;
+		te_sleep_ms(10);
+	}
+	/* What is told of it right after that. */
+	te_sleep_ms(50);
+	return 0;
+}
+
 /*
  * An endpoint that fails after its mover has looked, and before its rail has its turn:
  * that rests as after any other failure. The mover is held in the turn of another rail
@@ -315,12 +332,10 @@ TEST_F_TIMEOUT(limits, failure_amid_a_turn, SLOW)
 	EXPECT_EQ(0, te_delay_wait("ep_found", 1));
 	te_fault_arm("accept", 0, EIO);
 	te_delay_release("ep_connect");
-	/* Refused by the other end; some time until this one has heard. */
-	te_sleep_ms(LONG_REST_MS / 4);
-	EXPECT_EQ(1, te_fault_seen("accept"));
+	EXPECT_EQ(0, await_refused());
 	te_delay_release("ep_found");
 	EXPECT_EQ(0, te_wait(self->p.ini, batch[1], TE_WAIT_MS));
-	te_sleep_ms(LONG_REST_MS / 4);
+	te_sleep_ms(LONG_REST_MS / 8);
 	EXPECT_EQ(1, te_fault_fired("accept"));
 
 	EXPECT_EQ(0, te_wait(self->p.ini, batch[0], TE_WAIT_MS));
