@@ -591,8 +591,13 @@ u32 te_tcp_ep_room(struct te_ep *ep)
 	struct te_tcp_ep *tep = to_tcp_ep(ep);
 	u32 room = 0, i;
 
-	for (i = 0; i < tep->nr_lanes; i++)
-		room += TE_TCP_DEPTH - tep->lanes[i].nr;
+	for (i = 0; i < tep->nr_lanes; i++) {
+		const struct te_tcp_asker *asker = &tep->lanes[i];
+
+		/* More would wait here only, where others do not have turns. */
+		if (!ep->peer->own || asker->bytes < 2 * TE_TCP_OWN_WINDOW)
+			room += TE_TCP_DEPTH - asker->nr;
+	}
 	return room;
 }
 
