@@ -86,11 +86,10 @@ static int hear_of(struct asker *t)
 			told.mask = get32(p + 36);
 			break;
 		case SEG_KEYS:
-			p += 16;
-			t->key = get32(p + 4 * key_at(t, &told, told.tcp & 31));
-			t->nic.key = get32(p + 4 * key_at(t, &told,
-							  t->nic.dev_id));
-			p -= 16;
+			t->key = get32(p + 16 +
+				       4 * key_at(t, &told, told.tcp & 31));
+			t->nic.key = get32(p + 16 +
+					   4 * key_at(t, &told, t->nic.dev_id));
 			break;
 		}
 	} while (f[4] != SEG_READY);
