@@ -63,6 +63,7 @@ static struct te_fault_state te_faults[TE_NR_FAULTS] = {
 	[TE_FAULT_OTHER_PORT].name = "other_port",
 	[TE_FAULT_ACCEPT].name = "accept",
 	[TE_FAULT_COMPLETION].name = "completion",
+	[TE_FAULT_INVALID_REQUEST].name = "invalid_request",
 };
 
 static struct te_fault_state te_delays[TE_NR_DELAYS] = {

@@ -45,6 +45,7 @@ enum te_fault_point {
 	TE_FAULT_OTHER_PORT,	/* of another port of the device: no link */
 	TE_FAULT_ACCEPT,	/* a peer's connection */
 	TE_FAULT_COMPLETION,	/* of work requests: it is lost */
+	TE_FAULT_INVALID_REQUEST, /* says a completion */
 	TE_NR_FAULTS,
 };
 

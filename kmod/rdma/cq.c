@@ -101,10 +101,11 @@ static int wc_errno(enum ib_wc_status status)
 	case IB_WC_RESP_TIMEOUT_ERR:
 		return -ETIMEDOUT;
 	case IB_WC_REM_ACCESS_ERR:
-	case IB_WC_REM_INV_REQ_ERR:
-	case IB_WC_REM_OP_ERR:
-	case IB_WC_REM_ABORT_ERR:
 		return -EREMOTEIO;
+	/*
+	 * IB_WC_REM_INV_REQ_ERR and others say that a connection is in disorder:
+	 * soft-RoCE's may be when packets are lost. What te asks for is valid.
+	 */
 	default:
 		return -EIO;
 	}
@@ -180,9 +181,13 @@ static void wc_done(struct te_rdma_mover *rm, const struct ib_wc *wc,
 		    struct list_head *finished)
 {
 	struct te_rdma_qp *qp = xa_load(&rm->qps, wc->wr_id >> 32);
+	enum ib_wc_status status = wc->status;
 
-	if (qp && !te_fault(TE_FAULT_COMPLETION))
-		qp_done(rm, qp, lower_32_bits(wc->wr_id), wc->status, finished);
+	if (!qp || te_fault(TE_FAULT_COMPLETION))
+		return;
+	if (te_fault(TE_FAULT_INVALID_REQUEST))
+		status = IB_WC_REM_INV_REQ_ERR;
+	qp_done(rm, qp, lower_32_bits(wc->wr_id), status, finished);
 }
 
 u32 te_rdma_poll(struct te_mover *mover, struct list_head *finished)

@@ -221,6 +221,9 @@ static const struct row {
 	{ "device_fatal", 30, TE_WRITE },
 	{ "conn_fatal", 0, TE_WRITE },
 	{ "conn_fatal", 0, TE_READ },
+	/* The peer has nothing to do with it. */
+	{ "invalid_request", 1, TE_WRITE },
+	{ "invalid_request", 30, TE_READ },
 };
 
 /* With work in flight, each time. */

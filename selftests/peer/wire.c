@@ -91,7 +91,7 @@ static int await_success(struct pair *p)
 }
 
 /*
- * A NIC gives up after some retries, te does not try again by itself yet: what
+ * A NIC gives up after some retries, and in the end te does, too: what
  * has failed is submitted once more, what has completed must be right.
  */
 TEST_F_TIMEOUT(wire, right_bytes, SLOW)

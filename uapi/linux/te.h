@@ -55,8 +55,8 @@
  *                 no connection to the peer, or lost it
  *   EBADMSG       bytes did not match their checksum, nor when moved again
  *   EPROTO        the peer speaks another protocol or version
- *   EREMOTEIO     the peer's NIC refused or failed the operation
- *   EIO           the local NIC failed the operation
+ *   EREMOTEIO     the peer refused the operation
+ *   EIO           a NIC failed the operation
  *   ENODEV        the local NIC went away
  */
 #ifndef _UAPI_LINUX_TE_H
