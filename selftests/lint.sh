@@ -34,7 +34,7 @@ PLACES='
 LINUX_VERSION_CODE|KERNEL_VERSION	compat/
 copy_(from|to)_user|copy_struct_from_user|(get|put)_user|u64_to_user_ptr|__user	chardev/ compat/ fault/
 (ib|rdma)_[a-z0-9_]+	rdma/
-struct socket|sock_[a-z]+|kernel_(send|recv)[a-z]+	sock/ tcp/ session/
+struct socket|sock_[a-z]+|kernel_(send|recv)[a-z]+	sock/ tcp/ session/ compat/
 kthread_(create|run)[a-z_]*	worker/ monitor/
 module_param[a-z_]*	main.c
 BUG_ON|BUG\(\)|panic	nowhere

@@ -24,7 +24,7 @@ transport=''
 vm=selftests/vm
 suites='uapi mem xfer ring life peer tcp tool'
 forced='fault/race_ctx fault/race_mr fault/race_peer fault/race_evict
-	fault/race_dev fault/race_exit fault/limits fault/fallback'
+	fault/race_dev fault/race_exit fault/race_lane fault/limits fault/fallback'
 pid=''
 
 usage()

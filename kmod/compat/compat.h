@@ -13,8 +13,10 @@
 #error "te needs Linux 6.1 or later"
 #endif
 
+#include <linux/bvec.h>
 #include <linux/eventfd.h>
 #include <linux/mm.h>
+#include <linux/net.h>
 #include <linux/pagemap.h>
 #include <linux/skbuff.h>
 #include <linux/uio.h>
@@ -79,6 +81,52 @@ static inline void te_ubuf_set_ops(struct ubuf_info *ubuf,
 				   const struct ubuf_info_ops *ops)
 {
 	ubuf->ops = ops;
+}
+#endif
+
+/*
+ * Send pages that nobody counts: the socket buffers keep them, and no copy. Until
+ * MSG_SPLICE_PAGES works for TCP, in 6.5, one page a call. Return: bytes, or -errno.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+#ifndef MSG_SPLICE_PAGES
+#define MSG_SPLICE_PAGES	0x8000000
+#endif
+
+static inline int te_splice_pages(struct socket *sock, const struct bio_vec *bv,
+				  u32 nr, u32 len, int flags)
+{
+	u32 off = 0, sent = 0;
+
+	while (nr && sent < len) {
+		u32 at = bv->bv_offset + off;
+		u32 n = min3(len - sent, bv->bv_len - off,
+			     (u32)(PAGE_SIZE - offset_in_page(at)));
+		int more = sent + n < len ? MSG_MORE | MSG_SENDPAGE_NOTLAST : 0;
+		int ret = kernel_sendpage(sock, bv->bv_page + (at >> PAGE_SHIFT),
+					  offset_in_page(at), n, flags | more);
+
+		if (ret > 0)
+			sent += ret;
+		if (ret != n)
+			return sent ?: ret;
+		off += n;
+		if (off == bv->bv_len) {
+			off = 0;
+			bv++;
+			nr--;
+		}
+	}
+	return sent;
+}
+#else
+static inline int te_splice_pages(struct socket *sock, const struct bio_vec *bv,
+				  u32 nr, u32 len, int flags)
+{
+	struct msghdr msg = { .msg_flags = flags | MSG_SPLICE_PAGES };
+
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nr, len);
+	return sock_sendmsg(sock, &msg);
 }
 #endif
 

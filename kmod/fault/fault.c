@@ -82,6 +82,7 @@ static struct te_fault_state te_delays[TE_NR_DELAYS] = {
 	[TE_DELAY_EP_CONNECT].name = "ep_connect",
 	[TE_DELAY_EP_FLUSHED].name = "ep_flushed",
 	[TE_DELAY_CONN_PUBLISH].name = "conn_publish",
+	[TE_DELAY_LANE_TAKE].name = "lane_take",
 	[TE_DELAY_MOVER_ARM].name = "mover_arm",
 	[TE_DELAY_MOVER_SLEEP].name = "mover_sleep",
 	[TE_DELAY_DEV_BROKEN].name = "dev_broken",

@@ -66,6 +66,7 @@ enum te_delay_point {
 	TE_DELAY_EP_CONNECT,	/* QP made, nothing sent */
 	TE_DELAY_EP_FLUSHED,	/* endpoint quiet, QPs not destroyed */
 	TE_DELAY_CONN_PUBLISH,	/* connection accepted, on no list */
+	TE_DELAY_LANE_TAKE,	/* bytes of a lane, not in place */
 	TE_DELAY_MOVER_ARM,	/* nothing found, completions not armed */
 	TE_DELAY_MOVER_SLEEP,	/* armed, not asleep */
 	TE_DELAY_DEV_BROKEN,	/* dev cannot register, is on the list still */

@@ -68,8 +68,10 @@ enum te_tcp_step {
  * @req: request that is served
  * @off: bytes of it that have come or gone
  * @loan: what its bytes go out with; NULL: copies of them do
+ * @how: see te_tcp_send_pages()
  * @nr_recalled: loans that are to end soon
  * @recall_work: ends the lane if they have not; references it
+ * @near: the asking end, if that is here; until our socket is closed
  * @crc: its requests shall have checksums
  */
 struct te_tcp_conn {
@@ -85,8 +87,10 @@ struct te_tcp_conn {
 	struct te_msg_lane req;
 	u32 off;
 	struct te_tcp_loan *loan;
+	int how;
 	atomic_t nr_recalled;
 	struct delayed_work recall_work;
+	struct te_tcp_near *near;
 	bool crc;
 };
 
@@ -110,7 +114,7 @@ static void conn_call(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Context: te_peer.lock held. */
+/* Context: te_peer.lock or te_tcp_near.lock held. */
 static void conn_kill(struct te_conn *conn)
 {
 	struct te_tcp_conn *tc = container_of(conn, struct te_tcp_conn, conn);
@@ -153,6 +157,7 @@ static void conn_settle_loan(struct te_tcp_conn *tc)
 	if (tc->loan)
 		te_tcp_loan_put(tc->loan);
 	tc->loan = NULL;
+	tc->how = 0;
 }
 
 /* From the work, which has nothing to do afterwards, should somebody queue it. */
@@ -160,6 +165,9 @@ static void conn_end(struct te_tcp_conn *tc)
 {
 	te_tcp_close(&tc->lane);
 	te_peer_del_conn(tc->peer, &tc->conn);
+	if (tc->near)
+		te_tcp_near_put(tc->near);
+	tc->near = NULL;
 	conn_settle_loan(tc);
 	/* Undone when it turns out to be the last, or by whoever is. */
 	atomic_inc(&te_tcp_late);
@@ -315,6 +323,8 @@ static int conn_begin(struct te_tcp_conn *tc)
 	}
 	te_delay(TE_DELAY_CONN_PUBLISH);
 	te_sock_own(tc->lane.sock, tc, conn_call);
+	tc->near = te_tcp_near_find(tc->lane.sock, &tc->conn);
+	tc->lane.near = tc->near;
 	tc->step = TE_TCP_REQUEST;
 	/* Nothing was sent yet: if there is no room for it, there is no memory. */
 	ret = hello_answer(tc->lane.sock, TE_WIRE_OK, tc->crc);
@@ -414,13 +424,19 @@ static int conn_say(struct te_tcp_conn *tc)
 /* For an answer that is long enough, if the socket may be given pages. */
 static void conn_lend(struct te_tcp_conn *tc, struct te_mr *mr)
 {
-	if (tc->req.length < TE_TCP_LEND ||
-	    !te_tcp_lends(tc->peer, &tc->lane) ||
+	int how = te_tcp_how(tc->peer, &tc->lane);
+
+	if (tc->req.length < TE_TCP_LEND || !how ||
 	    atomic_read(&te_tcp_late) >= TE_TCP_MAX_LATE)
 		return;
 	tc->loan = te_tcp_loan_make(mr, tc, &conn_loan_ops);
-	if (tc->loan)
-		kref_get(&tc->ref);
+	if (!tc->loan)
+		return;
+	kref_get(&tc->ref);
+	tc->how = how;
+	/* There is nobody to read it any more. */
+	if (tc->near && !te_tcp_near_lend(tc->near, tc->loan, tc->req.tag))
+		conn_settle_loan(tc);
 }
 
 /* A region that went after the answer began cannot be taken back: end the lane. */
@@ -437,8 +453,8 @@ static int conn_give(struct te_tcp_conn *tc)
 			 tc->lane.bv, TE_TCP_BVECS, &bytes);
 	if (!tc->off && !tc->loan)
 		conn_lend(tc, mr);
-	ret = te_tcp_send_pages(&tc->lane, nr, bytes,
-				tc->loan ? te_tcp_loan_ubuf(tc->loan) : NULL);
+	ret = te_tcp_send_pages(&tc->lane, nr, bytes, tc->how,
+				tc->loan ? &tc->loan->ubuf : NULL);
 	te_mr_put_remote(mr);
 	if (ret < 0)
 		return ret;

@@ -6,9 +6,10 @@
  * mover alone uses the lanes, when their callbacks have queued the endpoint on its
  * list, until it closes it. Another work item then throws the connections away, so
  * that nothing of ours is sent or received any more. When no socket buffer refers to
- * a page of a slice, wherever it may be queued, the endpoint is DEAD; only now does
- * the mover take back what was on the way. That may take as long as somebody's queue
- * holds a packet; nobody waits for it but those tasks.
+ * a page of a slice, wherever it may be queued, or, within the node, nobody is left to
+ * read one (near.c), the endpoint is DEAD; only now does the mover take back what was
+ * on the way. That may take as long as somebody's queue holds a packet; nobody waits
+ * for it but those tasks.
  *
  * Slices on a lane stand in the order in which they are sent, which is that of
  * the answers. One lane that is lost takes its endpoint with it: its first slice
@@ -36,6 +37,7 @@ enum te_tcp_lane_state {
 /**
  * struct te_tcp_asker - a lane, asking side
  * @lane: its socket
+ * @near: of an endpoint to this node: for its other end
  * @ep: whose it is
  * @state: te_tcp_lane_state; NONE is left by the connect work, else the mover's
  * @posted: te_slice.link in the order of sending
@@ -52,6 +54,7 @@ enum te_tcp_lane_state {
  */
 struct te_tcp_asker {
 	struct te_tcp_lane lane;
+	struct te_tcp_near near;
 	struct te_tcp_ep *ep;
 	enum te_tcp_lane_state state;
 	struct list_head posted;
@@ -75,8 +78,9 @@ struct te_tcp_asker {
  * @queued: see there
  * @connect_work: makes the sockets
  * @close_work: ends them
- * @quiet_work: no socket buffer refers to pages of slices any more
- * @ubuf: referenced by socket buffers that do, and by us until all lanes are closed
+ * @quiet_work: nobody refers to @ubuf any more
+ * @ubuf: referenced by socket buffers that refer to pages of slices, by the answering
+ *	ends of lanes within the node, and by us until all lanes are closed
  * @number: of this endpoint; later ones have larger ones
  * @nr_up: lanes
  * @nr_lanes: entries of @lanes
@@ -150,6 +154,8 @@ static void ep_connect_work(struct work_struct *work)
 			te_tcp_tune(&asker->lane);
 		if (ret)
 			break;
+		if (peer->own)
+			te_tcp_near_add(&asker->near);
 		/* Pairs with asker_run(): the mover may use it from here on. */
 		smp_store_release(&asker->state, TE_TCP_DIALING);
 	}
@@ -196,8 +202,11 @@ static void ep_close_work(struct work_struct *work)
 
 	if (cancel_work_sync(&tep->connect_work))
 		te_ep_put(&tep->ep);
-	for (i = 0; i < tep->nr_lanes; i++)
+	for (i = 0; i < tep->nr_lanes; i++) {
+		te_tcp_near_del(&tep->lanes[i].near);
 		te_tcp_close(&tep->lanes[i].lane);
+		te_tcp_near_close(&tep->lanes[i].near);
+	}
 	/* Its reference to the endpoint goes on to ep_quiet_work(). */
 	ep_put_pages(NULL, &tep->ubuf, true);
 }
@@ -232,6 +241,7 @@ struct te_ep *te_tcp_ep_create(struct te_mover *mover, struct te_peer *peer,
 
 		asker->ep = tep;
 		INIT_LIST_HEAD(&asker->posted);
+		te_tcp_near_init(&asker->near, &asker->lane, &tep->ubuf);
 	}
 	return &tep->ep;
 }
@@ -295,6 +305,7 @@ static int asker_welcomed(struct te_tcp_asker *asker)
 		return te_wire_errno(reply.status);
 	if (reply.boot_gen != tep->ep.peer->boot_gen)
 		return -ECONNRESET;
+	lane->near = READ_ONCE(asker->near.found);
 	asker->crc = reply.crc || READ_ONCE(te_tcp_crc);
 	asker->state = TE_TCP_UP;
 	if (++tep->nr_up == tep->nr_lanes)
@@ -373,12 +384,14 @@ static bool asker_expects(const struct te_tcp_asker *asker,
 
 /*
  * Nothing more is to come, nor to go and to say that all has: say so at once. Who
- * unregisters what the peer has lent for it waits for that.
+ * unregisters what the peer has lent for it waits for that; within the node, its pages
+ * are let go.
  */
 static void asker_acknowledge(struct te_tcp_asker *asker)
 {
 	if (asker->answer.length >= TE_TCP_LEND && list_empty(&asker->posted) &&
-	    asker_gets(&asker->answer) && !asker->ep->ep.peer->own)
+	    asker_gets(&asker->answer) &&
+	    (asker->lane.near || !asker->ep->ep.peer->own))
 		tcp_sock_set_quickack(asker->lane.sock->sk, 1);
 }
 
@@ -403,6 +416,8 @@ static int asker_hear(struct te_tcp_asker *asker, struct list_head *finished)
 		ret = asker_fill(asker, slice);
 		if (ret)
 			return ret;
+		if (asker->lane.near)
+			te_tcp_near_settle(&asker->near, answer->tag);
 		if (answer->crc_on && asker_crc(asker, slice) != answer->crc) {
 			te_count(TE_NR_CRC_ERRORS, 1);
 			answer->status = TE_WIRE_ERR_CRC;
@@ -439,26 +454,39 @@ static struct te_slice *asker_after(struct te_tcp_asker *asker,
 		NULL : list_next_entry(slice, link);
 }
 
+/* Bytes on the way, at most. */
+static u64 asker_window(const struct te_tcp_asker *asker)
+{
+	if (asker->lane.near)
+		return TE_TCP_NEAR_WINDOW;
+	return asker->ep->ep.peer->own ? TE_TCP_OWN_WINDOW : U64_MAX;
+}
+
 /* May the slice be sent while @asked bytes are on the way? */
 static bool asker_may(const struct te_tcp_asker *asker, u64 asked,
 		      const struct te_slice *slice)
 {
-	return !asker->ep->ep.peer->own || !asked ||
-	       asked + slice->len <= TE_TCP_OWN_WINDOW;
+	return !asked || asked + slice->len <= asker_window(asker);
+}
+
+/* For te_tcp_send_pages(). */
+static int asker_how(const struct te_tcp_asker *asker,
+		     const struct te_slice *slice)
+{
+	if (asker->lane.near && slice->len < TE_TCP_LEND)
+		return 0;
+	return te_tcp_how(asker->ep->ep.peer, &asker->lane);
 }
 
 /* All that may be sent. Return: 0, -EAGAIN, or what ends the lane. */
 static int asker_say(struct te_tcp_asker *asker)
 {
 	struct te_tcp_ep *tep = asker->ep;
-	struct ubuf_info *ubuf = NULL;
 	struct te_slice *slice, *after;
 	u32 nr, bytes;
 	bool more;
 	int ret;
 
-	if (te_tcp_lends(tep->ep.peer, &asker->lane))
-		ubuf = &tep->ubuf;
 	while ((slice = asker->next)) {
 		if (!asker_may(asker, asker->asked, slice))
 			return -EAGAIN;
@@ -473,7 +501,9 @@ static int asker_say(struct te_tcp_asker *asker)
 			nr = te_slice_bvecs(slice, asker->tx_off,
 					    asker->lane.bv, TE_TCP_BVECS,
 					    &bytes);
-			ret = te_tcp_send_pages(&asker->lane, nr, bytes, ubuf);
+			ret = te_tcp_send_pages(&asker->lane, nr, bytes,
+						asker_how(asker, slice),
+						&tep->ubuf);
 			if (ret < 0)
 				return ret;
 			asker->tx_off += ret;
@@ -595,7 +625,7 @@ u32 te_tcp_ep_room(struct te_ep *ep)
 		const struct te_tcp_asker *asker = &tep->lanes[i];
 
 		/* More would wait here only, where others do not have turns. */
-		if (!ep->peer->own || asker->bytes < 2 * TE_TCP_OWN_WINDOW)
+		if (asker->bytes / 2 < asker_window(asker))
 			room += TE_TCP_DEPTH - asker->nr;
 	}
 	return room;

@@ -12,7 +12,9 @@
 #include <linux/uio.h>
 #include <net/inet_connection_sock.h>
 #include <net/sock.h>
+#include <net/tcp.h>
 
+#include "fault/fault.h"
 #include "tcp/tcp.h"
 
 int te_tcp_send(struct socket *sock, const void *buf, u32 len, bool more)
@@ -26,24 +28,30 @@ int te_tcp_send(struct socket *sock, const void *buf, u32 len, bool more)
 }
 
 int te_tcp_send_pages(struct te_tcp_lane *lane, u32 nr, u32 len,
-		      struct ubuf_info *ubuf)
+		      int how, struct ubuf_info *ubuf)
 {
-	struct msghdr msg = {
-		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL,
-		.msg_ubuf = ubuf,
-	};
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 
-	if (ubuf)
+	if (how == MSG_SPLICE_PAGES)
+		return te_splice_pages(lane->sock, lane->bv, nr, len,
+				       msg.msg_flags);
+	if (how == MSG_ZEROCOPY) {
 		msg.msg_flags |= MSG_ZEROCOPY;
+		msg.msg_ubuf = ubuf;
+	}
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, lane->bv, nr, len);
 	return sock_sendmsg(lane->sock, &msg);
 }
 
-bool te_tcp_lends(const struct te_peer *peer, const struct te_tcp_lane *lane)
+int te_tcp_how(const struct te_peer *peer, const struct te_tcp_lane *lane)
 {
-	return !peer->own && peer->net->user_ns == &init_user_ns &&
-	       !READ_ONCE(peer->net->ipv4.sysctl_tcp_mtu_probing) &&
-	       !inet_csk(lane->sock->sk)->icsk_mtup.enabled;
+	if (lane->near)
+		return MSG_SPLICE_PAGES;
+	if (peer->own || peer->net->user_ns != &init_user_ns ||
+	    READ_ONCE(peer->net->ipv4.sysctl_tcp_mtu_probing) ||
+	    inet_csk(lane->sock->sk)->icsk_mtup.enabled)
+		return 0;
+	return MSG_ZEROCOPY;
 }
 
 static int sock_recv(struct socket *sock, struct msghdr *msg, int flags)
@@ -64,12 +72,56 @@ int te_tcp_recv(struct socket *sock, void *buf, u32 len)
 	return sock_recv(sock, &msg, 0);
 }
 
+/* Of a near lane. What has been read is freed here, see near_recv(). */
+static int near_take(read_descriptor_t *desc, struct sk_buff *skb,
+		     unsigned int off, size_t len)
+{
+	size_t n = min(len, desc->count);
+
+	if (skb_copy_datagram_iter(skb, off, desc->arg.data, n))
+		return -EFAULT;
+	desc->count -= n;
+	if (off + n == skb->len)
+		skb_orphan(skb);
+	return n;
+}
+
+/*
+ * recvmsg() leaves socket buffers to the CPU that made them, which may sleep for long
+ * (skb_attempt_defer_free()), and these refer to pages of users.
+ */
+static int near_recv(struct sock *sk, struct iov_iter *to)
+{
+	read_descriptor_t desc = {
+		.arg.data = to,
+		.count = iov_iter_count(to),
+	};
+	int ret;
+
+	lock_sock(sk);
+	ret = tcp_read_sock(sk, &desc, near_take);
+	if (!ret)
+		ret = sock_error(sk);
+	if (!ret)
+		ret = sk->sk_shutdown & RCV_SHUTDOWN ? -ECONNRESET : -EAGAIN;
+	release_sock(sk);
+	return ret;
+}
+
+static int lane_recv(struct te_tcp_lane *lane, struct msghdr *msg, int flags)
+{
+	if (lane->near)
+		return near_recv(lane->sock->sk, &msg->msg_iter);
+	return sock_recv(lane->sock, msg, flags);
+}
+
 int te_tcp_recv_pages(struct te_tcp_lane *lane, u32 nr, u32 len)
 {
 	struct msghdr msg = {};
 
+	te_delay(TE_DELAY_LANE_TAKE);
 	iov_iter_bvec(&msg.msg_iter, ITER_DEST, lane->bv, nr, len);
-	return sock_recv(lane->sock, &msg, 0);
+	return lane_recv(lane, &msg, 0);
 }
 
 u32 te_tcp_crc_pages(struct te_tcp_lane *lane, u32 nr, u32 crc)
@@ -92,7 +144,7 @@ int te_tcp_skip(struct te_tcp_lane *lane, u32 len)
 	struct msghdr msg = {};
 
 	iov_iter_discard(&msg.msg_iter, ITER_DEST, len);
-	return sock_recv(lane->sock, &msg, MSG_TRUNC);
+	return lane_recv(lane, &msg, MSG_TRUNC);
 }
 
 int te_tcp_recv_frame(struct te_tcp_lane *lane, struct te_msg_lane *msg)
@@ -100,9 +152,14 @@ int te_tcp_recv_frame(struct te_tcp_lane *lane, struct te_msg_lane *msg)
 	int ret;
 
 	while (lane->rx_have < sizeof(lane->rx)) {
-		ret = te_tcp_recv(lane->sock,
-				  (u8 *)&lane->rx + lane->rx_have,
-				  sizeof(lane->rx) - lane->rx_have);
+		struct kvec iov = {
+			.iov_base = (u8 *)&lane->rx + lane->rx_have,
+			.iov_len = sizeof(lane->rx) - lane->rx_have,
+		};
+		struct msghdr to = {};
+
+		iov_iter_kvec(&to.msg_iter, ITER_DEST, &iov, 1, iov.iov_len);
+		ret = lane_recv(lane, &to, 0);
 		if (ret < 0)
 			return ret;
 		lane->rx_have += ret;

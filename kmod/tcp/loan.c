@@ -3,33 +3,15 @@
  * tcp/loan: the bytes of an answer, sent from the pages of their region.
  *
  * One loan for each answer of some length, made by the lane that answers. Socket
- * buffers that refer to the pages refer to the loan, and so does the lane until it
- * has sent all. When nobody does, a work item gives the region back. Until then the
- * region is kept, and who unregisters it waits: but has the loan recalled first, and
- * the lane throws away what its peer does not take.
+ * buffers that refer to the pages refer to the loan, within the node the asking end does
+ * (near.c), and so does the lane until it has sent all. When nobody does, a work item
+ * gives the region back. Until then the region is kept, and who unregisters it waits:
+ * but has the loan recalled first, and the lane throws away what its peer does not take.
  */
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 
 #include "tcp/tcp.h"
-
-/**
- * struct te_tcp_loan - a region's pages in socket buffers
- * @ubuf: what those refer to
- * @loan: of the region
- * @recalled: the owner knows that it is to end
- * @owner: the lane, referenced
- * @ops: what it does
- * @work: ends the loan, where it may wait
- */
-struct te_tcp_loan {
-	struct ubuf_info ubuf;
-	struct te_mr_loan loan;
-	bool recalled;
-	void *owner;
-	const struct te_tcp_loan_ops *ops;
-	struct work_struct work;
-};
 
 static void loan_work(struct work_struct *work)
 {
@@ -84,9 +66,9 @@ struct te_tcp_loan *te_tcp_loan_make(struct te_mr *mr, void *owner,
 	return loan;
 }
 
-struct ubuf_info *te_tcp_loan_ubuf(struct te_tcp_loan *loan)
+void te_tcp_loan_get(struct te_tcp_loan *loan)
 {
-	return &loan->ubuf;
+	net_zcopy_get(&loan->ubuf);
 }
 
 void te_tcp_loan_put(struct te_tcp_loan *loan)

@@ -4,9 +4,8 @@
 # sockets.sh: the measurement of bench.sh for what needs no NIC, inside a guest: te
 # over TCP, plain and with checksums, iperf3 and bare loops over the same lo, and te's
 # copies within the node and memcpy(). One after the other in each round; after the
-# rounds come the medians. What te sends to its own node is copied twice, on the way
-# in and out of TCP, as in the loop that copies; that which does not shows what TCP
-# itself could.
+# rounds come the medians. te copies what is short on its way in, like the loop that
+# copies, and sends the pages of what is not, like the other one.
 
 set -eu
 cd "$(dirname "$0")/../.."
