@@ -122,6 +122,8 @@ patterns()
 	! klog_complaint "$work/klog" >/dev/null || bad=1
 	sed -i 's/process_one_work.*/& [te]/' "$work/klog"
 	[[ $(klog_complaint "$work/klog") == 3:*KCSAN* ]] || bad=1
+	sed -i 's/another/timekeeping_update/' "$work/klog"
+	! klog_complaint "$work/klog" >/dev/null || bad=1
 	: >"$work/out"; : >"$work/err"
 	result "$bad" "every kind of complaint is known, harmless lines are not"
 }

@@ -43,13 +43,15 @@ PATTERNS
 
 # Of the races that KCSAN reports, those that te is not part of are not its own:
 # it is in none of the stacks. What was queued ("Workqueue:") says nothing: the
-# workqueue's own counters race. Blanks them, so that line numbers stay.
+# workqueue's own counters race. Nor does who asks what time it is: the kernel's clock is
+# read while it is set, and again if that mattered (ktime_get_mono_fast_ns()). Blanks
+# them, so that line numbers stay.
 without_foreign_races()
 {
 	awk '
-	/KCSAN: / { inside = 1; ours = 0; n = 0 }
+	/KCSAN: / { inside = 1; ours = 0; n = 0; clock = / timekeeping_update[[:space:]]*$/ }
 	!inside { print; next }
-	{ held[++n] = $0; ours = ours || (/\[te\]/ && !/Workqueue: /) }
+	{ held[++n] = $0; ours = ours || (/\[te\]/ && !/Workqueue: / && !clock) }
 	/] =======/ { flush() }
 	END { flush() }
 	function flush(i)
