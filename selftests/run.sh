@@ -288,6 +288,7 @@ debug()
 	watched_over tcp kasan 900 life/race life/cpus fault/race_ctx \
 		fault/race_mr
 	watched kcsan wire 900 ring/threads life/race fault/race_ctx
+	watched_over tcp kcsan 600 ring/threads life/race fault/race_lane
 	step coverage selftests/coverage.sh
 }
 
