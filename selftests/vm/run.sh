@@ -284,6 +284,28 @@ judge()
 	ret=${own:-${stopped:-0}}
 }
 
+# With a thread for each CPU the emulator may run an int3 that another CPU has taken away
+# again, by which a kernel patches itself, most of all while it boots. Nothing of what is to
+# be run has begun then.
+fell_while_booting()
+{
+	local node
+	for node in "${nodes[@]}"; do
+		! fell_to_a_patch "$job/klog.$node" "$job/up.$node" || return 0
+	done
+	return 1
+}
+
+# As it was before the guests were started.
+again()
+{
+	for node in "${nodes[@]}"; do
+		keep_log "$node"
+	done
+	guests=() filters=() ended_because=()
+	rm -f "$job"/{out,up,ready,status,done}.? "$job/tick" "$job/wire"
+}
+
 boot_prepare
 size=''
 if [ -n "$shell" ] && [ -t 0 ]; then
@@ -294,9 +316,15 @@ if [ -n "$shell" ] && [ -t 0 ]; then
 fi
 write_job "$size" "$@"
 SECONDS=0	# what was made above, once, does not count
-for node in "${nodes[@]}"; do
-	start "$node"
+for boots in 1 2 3; do
+	for node in "${nodes[@]}"; do
+		start "$node"
+	done
+	watch
+	[ "$boots" -lt 3 ] || break
+	fell_while_booting || break
+	log "the emulator let a kernel fall while it booted: once more"
+	again
 done
-watch
 judge
 exit "$ret"

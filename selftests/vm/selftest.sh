@@ -124,6 +124,12 @@ patterns()
 	[[ $(klog_complaint "$work/klog") == 3:*KCSAN* ]] || bad=1
 	sed -i 's/another/timekeeping_update/' "$work/klog"
 	! klog_complaint "$work/klog" >/dev/null || bad=1
+	echo "[    2.3] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI" >"$work/klog"
+	fell_to_a_patch "$work/klog" "$work/not-there" || bad=1
+	# what has booted is not to be booted again
+	! fell_to_a_patch "$work/klog" "$work/klog" || bad=1
+	echo "[    2.3] Oops: 0000 [#1] PREEMPT SMP NOPTI" >"$work/klog"
+	! fell_to_a_patch "$work/klog" "$work/not-there" || bad=1
 	: >"$work/out"; : >"$work/err"
 	result "$bad" "every kind of complaint is known, harmless lines are not"
 }

@@ -68,3 +68,9 @@ klog_complaint()
 	without_foreign_races "$1" |
 	grep -a -n -m 1 -E -f <(printf '%s\n' "$complaints")
 }
+
+# fell_to_a_patch KLOG UP: the kernel died of an int3 before there was the file UP
+fell_to_a_patch()
+{
+	[ ! -e "$2" ] && grep -a -q 'Oops: int3: ' "$1"
+}

@@ -8,6 +8,7 @@
 #
 # Talks to run.sh through files in the job folder ($te_job):
 #   env, cmd.NODE   from run.sh: settings, and the command as a script
+#   up.NODE         the kernel has booted
 #   ready.NODE      network up, te loaded (a pair waits for each other)
 #   pause.NODE      the other node's command wants this one to stand still
 #   status.NODE     the command's exit status, "stopped" added if we stopped it
@@ -20,6 +21,7 @@ job=$te_job
 
 # shellcheck source=/dev/null
 . "$job/env"
+: >"$job/up.$TE_NODE"
 # shellcheck source=module.sh
 . "$te_vm/guest/module.sh"
 # shellcheck source=command.sh
