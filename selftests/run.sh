@@ -50,14 +50,24 @@ say()
 	echo "$*" | tee -a "$log"
 }
 
-# logged COMMAND...: its output goes where say's does; returns its status
+# logged COMMAND...: its output goes where say's does, and is there when it returns, with
+# the command's status. Should somebody that it has left behind hold the pipe, that is not
+# waited for for long.
 logged()
 {
-	"$@" > >(exec tee -a "$log") 2>&1 &
+	local out tee status _
+	exec {out}> >(exec tee -a "$log")
+	tee=$!
+	"$@" >&"$out" 2>&1 {out}>&- &
 	pid=$!
+	exec {out}>&-
 	wait "$pid"
-	local status=$?
+	status=$?
 	pid=''
+	for _ in {1..100}; do
+		kill -0 "$tee" 2>/dev/null || break
+		sleep 0.05
+	done
 	return "$status"
 }
 
