@@ -55,12 +55,12 @@ say()
 # waited for for long.
 logged()
 {
-	local out tee status _
-	exec {out}> >(exec tee -a "$log")
+	local pipe tee status _
+	exec {pipe}> >(exec tee -a "$log")
 	tee=$!
-	"$@" >&"$out" 2>&1 {out}>&- &
+	"$@" >&"$pipe" 2>&1 {pipe}>&- &
 	pid=$!
-	exec {out}>&-
+	exec {pipe}>&-
 	wait "$pid"
 	status=$?
 	pid=''
