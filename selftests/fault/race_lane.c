@@ -44,6 +44,7 @@ FIXTURE_SETUP(race_lane)
 
 FIXTURE_TEARDOWN(race_lane)
 {
+	te_delay_release("lane_take");
 	pair_close(&self->p);
 	CLEAN();
 }
